@@ -1,0 +1,49 @@
+# Every target makes the environment it needs, once: a stamp is renewed only when pyproject.toml changes.
+PYTHON ?= python3
+BIN := .venv/bin
+# BLAS threads fight over small blocks; the package shares rows among threads of its own
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: help demo test test-slow lint bench docs reproduce clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.venv/.made:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@touch $@
+
+.venv/.has-%: pyproject.toml .venv/.made
+	@echo "installing opgd[$*] into .venv ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+demo: .venv/.has-demo  ## fit the digits, compare with the usual choices, save a picture
+	$(BIN)/python examples/demo.py
+
+test: .venv/.has-test  ## the tests
+	$(BIN)/python -m pytest -n auto
+
+test-slow: .venv/.has-test  ## the tests and the long proofs
+	$(BIN)/python -m pytest -n auto -m "slow or not slow"
+
+lint: .venv/.has-lint  ## style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: .venv/.has-bench  ## speed and memory, as ratios within one run
+	$(BIN)/python -m benchmarks
+
+docs: .venv/.has-docs  ## the documentation, into docs/_build/html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
+
+reproduce: .venv/.has-bench  ## the paper's objective values and Vowel's test error (needs OPGD_DATA)
+	$(BIN)/python -m benchmarks.paper
+
+clean:  ## remove the environment and everything made
+	rm -rf .venv demo docs/_build docs/api build dist .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,165 @@
+"""Going through the rows: blocks that fit the cache, on one thread or several.
+
+Everything that is learnt from rows is a sum over them, so an engine needs one verb: apply a
+function to every block of rows and add the results.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+MAX_BLOCK_ROWS = 16384
+MAX_BLOCK_CELLS = 2**18
+CENTRING_RATIO = 16.0
+"""Beyond this |mean| / range, raw products lose digits that a centred block keeps."""
+
+
+class Addable(Protocol):
+    """Results of blocks that can be combined."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+Sums = TypeVar("Sums", bound=Addable)
+
+
+class Workspace:
+    """Buffers that are allocated once and used again for every block of a thread."""
+
+    def __init__(self) -> None:
+        self._buffers: dict[str, AnyArray] = {}
+
+    def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Any:
+        """An uninitialised, contiguous array; the same memory for the same name."""
+        size = int(np.prod(shape))
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.size < size:
+            buffer = self._buffers[name] = np.empty(size, dtype=dtype)
+        return buffer[:size].reshape(shape)
+
+
+@dataclass(frozen=True)
+class RowBlock:
+    """Consecutive rows with what belongs to them.
+
+    `X` holds rows minus what the engine already subtracted; the rest of the way to centred rows
+    is `rest`: centred = X - rest.
+    """
+
+    X: AnyArray  # (n_rows, n_features)
+    rest: FloatArray  # (n_features,)
+    labels: IntArray  # (n_rows,)
+    weights: FloatArray | None  # (n_rows,)
+    workspace: Workspace
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def centred(self) -> FloatArray:
+        """Centred rows in a buffer of this block's workspace."""
+        buffer: FloatArray = self.workspace.array("centred", *self.X.shape)
+        return np.subtract(self.X, self.rest, out=buffer)
+
+
+class RowEngine:
+    """Rows in memory (or in a memory map), cut into blocks for one or more threads.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), float64 or float32; never copied as a whole
+    labels : ndarray of shape (n_samples,), codes of the rows' classes or Gaussians
+    weights : ndarray of shape (n_samples,) or None for all ones
+    center : ndarray of shape (n_features,) or None for zeros
+    subtract : bool
+        Hand out blocks with `center` already subtracted (a copy of the block). Needed where
+        products of raw rows would lose digits: float32 rows, or rows far from the origin.
+    n_threads : int
+        Threads share the rows in equal contiguous parts, added in the order of the rows: the
+        same number of threads gives the same bits.
+    """
+
+    def __init__(
+        self,
+        X: AnyArray,
+        labels: IntArray,
+        weights: FloatArray | None = None,
+        *,
+        center: FloatArray | None = None,
+        subtract: bool = False,
+        n_threads: int = 1,
+        block_rows: int | None = None,
+    ) -> None:
+        self.X, self.labels, self.weights = X, labels, weights
+        n_features = X.shape[1]
+        self.center = np.zeros(n_features) if center is None else center
+        self.subtract = subtract or X.dtype != np.float64
+        self.block_rows = block_rows or int(
+            np.clip(MAX_BLOCK_CELLS // max(n_features, 1), 256, MAX_BLOCK_ROWS)
+        )
+        self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
+        self._workspaces = [Workspace() for _ in range(self.n_threads)]
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def total_weight(self) -> float:
+        return float(self.n_samples if self.weights is None else self.weights.sum())
+
+    def with_labels(self, labels: IntArray) -> "RowEngine":
+        """The same rows with other codes."""
+        return RowEngine(
+            self.X,
+            labels,
+            self.weights,
+            center=self.center,
+            subtract=self.subtract,
+            n_threads=self.n_threads,
+            block_rows=self.block_rows,
+        )
+
+    def blocks(self, part: int = 0, n_parts: int = 1) -> Iterator[RowBlock]:
+        """The blocks of one of `n_parts` equal contiguous parts of the rows."""
+        start, stop = (self.n_samples * k // n_parts for k in (part, part + 1))
+        workspace = self._workspaces[part]
+        rest = np.zeros_like(self.center) if self.subtract else self.center
+        for first in range(start, stop, self.block_rows):
+            rows = slice(first, min(first + self.block_rows, stop))
+            X = self.X[rows]
+            if self.subtract:
+                X = np.subtract(X, self.center, out=workspace.array("rows", *X.shape))
+            weights = None if self.weights is None else self.weights[rows]
+            yield RowBlock(X, rest, self.labels[rows], weights, workspace)
+
+    def sum(self, function: Callable[[RowBlock], Sums]) -> Sums:
+        """Apply `function` to every block and add the results."""
+        if self.n_threads == 1:
+            return reduce(add, map(function, self.blocks()))
+        stop = threading.Event()
+
+        def part_sum(part: int) -> Sums | None:
+            total: Sums | None = None
+            for block in self.blocks(part, self.n_threads):
+                if stop.is_set():
+                    return None
+                result = function(block)
+                total = result if total is None else total + result
+            return total
+
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            try:
+                parts = list(pool.map(part_sum, range(self.n_threads)))
+            except BaseException:
+                stop.set()  # an interrupt should not wait for the other threads' parts
+                raise
+        return reduce(add, [part for part in parts if part is not None])

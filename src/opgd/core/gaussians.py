@@ -1,0 +1,188 @@
+"""Gaussians inside a projection, as linear functions of features of the scores.
+
+With z the scores of a row, m_c and S_c the projected mean and covariance of Gaussian c,
+
+    log_joint[c] = log pi_c - 1/2 log|S_c| - 1/2 (z - m_c)' S_c^-1 (z - m_c)
+                 = theta[c] . features(z)
+
+where features(z) holds the squares (or all products) of the scores, the scores, and a one. Two
+forms share this: "diag", where S_c is the diagonal of V'Sigma_c V (the paper), and "full".
+Buffers are class-major: (n_functions, n_rows) and (n_gaussians, n_rows).
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from opgd.core.types import FloatArray
+
+
+@dataclass(frozen=True)
+class ProjectedGaussians:
+    """Means and covariances in the projection; variances are (C, q) or (C, q, q) by form."""
+
+    log_priors: FloatArray  # (C,)
+    means: FloatArray  # (C, q)
+    variances: FloatArray
+
+
+class Form(Protocol):
+    """What the kernel needs to know of a form of projected covariance."""
+
+    def n_functions(self, n_components: int) -> int: ...
+
+    def project(self, directions: FloatArray, products: FloatArray) -> FloatArray: ...
+
+    def theta(self, gaussians: ProjectedGaussians) -> FloatArray: ...
+
+    def fill(self, features: FloatArray, n_components: int) -> FloatArray: ...
+
+    def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None: ...
+
+    def moment_slopes(
+        self, statistics: FloatArray, gaussians: ProjectedGaussians
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray: ...
+
+    def squared_distances(
+        self, scores: FloatArray, gaussians: ProjectedGaussians
+    ) -> FloatArray: ...
+
+
+class DiagonalForm:
+    """Scores are independent within a Gaussian: features = [z*z, z, 1]."""
+
+    def n_functions(self, n_components: int) -> int:
+        return 2 * n_components + 1
+
+    def project(self, directions: FloatArray, products: FloatArray) -> FloatArray:
+        """Variances v'Sigma_c v, (C, q); products[c] = directions @ Sigma_c is (q, R)."""
+        return np.einsum("cqr,qr->cq", products, directions)
+
+    def theta(self, gaussians: ProjectedGaussians) -> FloatArray:
+        """Coefficients of the features, (C, 2q + 1)."""
+        m, s = gaussians.means, gaussians.variances
+        constant = gaussians.log_priors - 0.5 * np.sum(np.log(s) + m * m / s, axis=1)
+        return np.hstack([-0.5 / s, m / s, constant[:, None]])
+
+    def fill(self, features: FloatArray, n_components: int) -> FloatArray:
+        """Complete a feature buffer whose score rows are set; return those rows, (q, n)."""
+        scores = features[n_components:-1]
+        np.multiply(scores, scores, out=features[:n_components])
+        features[-1] = 1.0
+        return scores
+
+    def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None:
+        """Slopes by feature, (F, n), to slopes by score, (q, n)."""
+        n_components = len(scores)
+        np.multiply(slopes[:n_components], scores, out=out)
+        out *= 2.0
+        out += slopes[n_components:-1]
+
+    def moment_slopes(
+        self, statistics: FloatArray, gaussians: ProjectedGaussians
+    ) -> tuple[FloatArray, FloatArray]:
+        """Slopes by projected mean and variance, (C, q) each, from weights' @ features."""
+        m, s = gaussians.means, gaussians.variances
+        n_components = m.shape[1]
+        squares, firsts = statistics[:, :n_components], statistics[:, n_components:-1]
+        r = statistics[:, -1:]
+        about_mean = squares - 2 * m * firsts + r * m * m
+        return (firsts - r * m) / s, (about_mean / s - r) / (2 * s)
+
+    def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
+        """sum_c G_S,c V'Sigma_c, (q, R)."""
+        return np.einsum("cq,cqr->qr", slopes, products)
+
+    def squared_distances(self, scores: FloatArray, gaussians: ProjectedGaussians) -> FloatArray:
+        """Squared Mahalanobis distances, (C, n), of scores (q, n); written without expansion."""
+        return np.stack(
+            [
+                np.sum((scores - m[:, None]) ** 2 / s[:, None], axis=0)
+                for m, s in zip(gaussians.means, gaussians.variances, strict=True)
+            ]
+        )
+
+
+class FullForm:
+    """Any covariance within a Gaussian: features = [z_j z_l for j <= l, z, 1]."""
+
+    def n_functions(self, n_components: int) -> int:
+        return n_components * (n_components + 3) // 2 + 1
+
+    def project(self, directions: FloatArray, products: FloatArray) -> FloatArray:
+        """Covariances V'Sigma_c V, (C, q, q)."""
+        covariances = products @ directions.T
+        return 0.5 * (covariances + covariances.transpose(0, 2, 1))
+
+    def theta(self, gaussians: ProjectedGaussians) -> FloatArray:
+        """Coefficients of the features, (C, q(q+3)/2 + 1)."""
+        m = gaussians.means
+        factors = np.linalg.cholesky(gaussians.variances)
+        precisions = np.linalg.inv(gaussians.variances)
+        first, second = np.triu_indices(m.shape[1])
+        # a product z_j z_l with j < l stands for both of its places in the quadratic form
+        pairs = -np.where(first == second, 0.5, 1.0) * precisions[:, first, second]
+        linear = np.einsum("cjl,cl->cj", precisions, m)
+        half_log_det = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        constant = gaussians.log_priors - half_log_det - 0.5 * np.sum(linear * m, axis=1)
+        return np.hstack([pairs, linear, constant[:, None]])
+
+    def fill(self, features: FloatArray, n_components: int) -> FloatArray:
+        """Complete a feature buffer whose score rows are set; return those rows, (q, n)."""
+        scores = features[-1 - n_components : -1]
+        for j, rows in enumerate(_pair_rows(n_components)):
+            np.multiply(scores[j:], scores[j], out=features[rows])
+        features[-1] = 1.0
+        return scores
+
+    def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None:
+        """Slopes by feature, (F, n), to slopes by score, (q, n)."""
+        n_components = len(scores)
+        out[:] = slopes[-1 - n_components : -1]
+        for j, rows in enumerate(_pair_rows(n_components)):
+            out[j] += np.einsum("ln,ln->n", slopes[rows], scores[j:])
+            out[j:] += slopes[rows] * scores[j]
+
+    def moment_slopes(
+        self, statistics: FloatArray, gaussians: ProjectedGaussians
+    ) -> tuple[FloatArray, FloatArray]:
+        """Slopes by projected mean (C, q) and covariance (C, q, q), from weights' @ features."""
+        m = gaussians.means
+        precisions = np.linalg.inv(gaussians.variances)
+        n_groups, n_components = m.shape
+        first, second = np.triu_indices(n_components)
+        seconds = np.empty((n_groups, n_components, n_components))
+        seconds[:, first, second] = seconds[:, second, first] = statistics[:, : len(first)]
+        firsts, r = statistics[:, len(first) : -1], statistics[:, -1]
+        cross = m[:, :, None] * firsts[:, None, :]
+        spread = seconds - cross - cross.transpose(0, 2, 1)
+        spread += r[:, None, None] * (m[:, :, None] * m[:, None, :])
+        by_mean = np.einsum("cjl,cl->cj", precisions, firsts - r[:, None] * m)
+        by_covariance = 0.5 * (precisions @ spread @ precisions - r[:, None, None] * precisions)
+        return by_mean, by_covariance
+
+    def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
+        """sum_c G_S,c V'Sigma_c, (q, R)."""
+        return np.einsum("cjl,clr->jr", slopes, products)
+
+    def squared_distances(self, scores: FloatArray, gaussians: ProjectedGaussians) -> FloatArray:
+        """Squared Mahalanobis distances, (C, n), of scores (q, n); written without expansion."""
+        return np.stack(
+            [
+                np.sum(np.linalg.solve(np.linalg.cholesky(S), scores - m[:, None]) ** 2, axis=0)
+                for m, S in zip(gaussians.means, gaussians.variances, strict=True)
+            ]
+        )
+
+
+def _pair_rows(n_components: int) -> list[slice]:
+    """Rows of the features z_j z_l, l = j..q-1, for every j; the order of np.triu_indices."""
+    ends = np.cumsum([0, *range(n_components, 0, -1)])
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+
+FORMS: dict[str, Form] = {"diag": DiagonalForm(), "full": FullForm()}

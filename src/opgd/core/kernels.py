@@ -1,0 +1,166 @@
+"""The hot path: one block of rows in, a few small sums out.
+
+All arrays with a row for every data row are class-major buffers of the block's workspace, small
+enough for the cache; reductions run along the first axis. There is no array of shape (rows,
+Gaussians, components).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgd.core.engines import RowBlock
+from opgd.core.gaussians import Form
+from opgd.core.targets import Targets
+from opgd.core.types import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class KernelSums:
+    """What a block contributes to the value and the gradient."""
+
+    value: float
+    row_slopes: FloatArray  # G_Z' (X - center), (q, p)
+    statistics: FloatArray  # W' features, (C, F); the last column is the sum of weights
+
+    def __add__(self, other: "KernelSums") -> "KernelSums":
+        return KernelSums(
+            self.value + other.value,
+            self.row_slopes + other.row_slopes,
+            self.statistics + other.statistics,
+        )
+
+
+def feature_buffer(block: RowBlock, n_components: int, form: Form) -> FloatArray:
+    """Where the features of a block go, (F, n_rows); scores are its last rows but one."""
+    shape = form.n_functions(n_components), block.n_rows
+    features: FloatArray = block.workspace.array("features", *shape)
+    return features
+
+
+def block_scores(block: RowBlock, components: FloatArray, out: FloatArray) -> FloatArray:
+    """Scores V'(x - center) of a block, (q, n_rows)."""
+    # BLAS is up to twice as fast when the long side comes first; turning the result costs little
+    by_row = block.workspace.array("by_row", block.n_rows, len(components))
+    np.matmul(block.X, np.ascontiguousarray(components.T), out=by_row)
+    np.subtract(by_row.T, (components @ block.rest)[:, None], out=out)
+    return out
+
+
+def block_features(block: RowBlock, components: FloatArray, form: Form) -> FloatArray:
+    """features(V'(x - center)) of a block, (F, n_rows)."""
+    n_components = len(components)
+    features = feature_buffer(block, n_components, form)
+    block_scores(block, components, features[-1 - n_components : -1])
+    form.fill(features, n_components)
+    return features
+
+
+def block_log_joint(
+    block: RowBlock, features: FloatArray, theta: FloatArray, n_padding: int = 0
+) -> FloatArray:
+    """Log joints theta @ features, (C + n_padding, n_rows); padding rows are -inf."""
+    n_gaussians = len(theta)
+    buffer: FloatArray = block.workspace.array("joint", n_gaussians + n_padding, block.n_rows)
+    np.matmul(theta, features, out=buffer[:n_gaussians])
+    buffer[n_gaussians:] = -np.inf
+    return buffer
+
+
+def _log_ratios(
+    block: RowBlock, joint: FloatArray, n_gaussians: int, targets: Targets
+) -> tuple[FloatArray, AnyArray, FloatArray]:
+    """Turn log joints into posteriors in place; return what the value and targets need.
+
+    Returns
+    -------
+    log_ratio : (n_rows,), log of targeted over total density
+    places : (n_allowed, n_rows), flat positions of the targeted Gaussians in `joint`
+    shares : (n_allowed, n_rows), softmax of the log joint over the targeted Gaussians
+    """
+    n_rows = block.n_rows
+    log_joint = joint[:n_gaussians]
+    places = targets.allowed(block.labels, log_joint) * n_rows
+    places += np.arange(n_rows)
+    peak = log_joint.max(axis=0)
+    log_joint -= peak
+    shares = joint.ravel().take(places)
+    if targets.n_allowed == 1:
+        log_targeted = shares[0].copy()
+        shares.fill(1.0)
+    else:  # a second log-sum-exp: all of a row's own Gaussians may be far below the strongest
+        own_peak = shares.max(axis=0)
+        shares -= own_peak
+        np.exp(shares, out=shares)
+        own_total = shares.sum(axis=0)
+        shares /= own_total
+        log_targeted = np.log(own_total) + own_peak
+    np.exp(joint, out=joint)
+    total = log_joint.sum(axis=0)
+    log_joint /= total
+    log_targeted -= np.log(total)
+    return log_targeted, places, shares
+
+
+def block_values_of_subsets(
+    block: RowBlock,
+    components: FloatArray,
+    subsets: Sequence[Sequence[int]],
+    thetas: Sequence[FloatArray],
+    form: Form,
+    targets: Targets,
+) -> FloatArray:
+    """sum_i w_i log(targeted density / total density) for several choices of components."""
+    scores = block_scores(
+        block, components, block.workspace.array("scores", len(components), block.n_rows)
+    )
+    values = np.empty(len(subsets))
+    for s, (subset, theta) in enumerate(zip(subsets, thetas, strict=True)):
+        features = feature_buffer(block, len(subset), form)
+        features[-1 - len(subset) : -1] = scores[list(subset)]
+        form.fill(features, len(subset))
+        joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
+        log_ratio, _, _ = _log_ratios(block, joint, len(theta), targets)
+        values[s] = log_ratio.sum() if block.weights is None else block.weights @ log_ratio
+    return values
+
+
+def block_sums(
+    block: RowBlock, components: FloatArray, theta: FloatArray, form: Form, targets: Targets
+) -> KernelSums:
+    """Value of a block, and the sums from which its gradient follows.
+
+    With posteriors p and targets t (one, or a softmax over a class's own Gaussians), the weights
+    W = w_i (t - p) of rows and Gaussians give
+
+        G_Z        = pullback of theta' W through the features    (slopes by score)
+        row_slopes = G_Z (X - center)
+        statistics = W features'
+
+    Parameters
+    ----------
+    components : ndarray of shape (q, p), V' for raw rows
+    theta : ndarray of shape (C, F), see `opgd.core.gaussians`
+    """
+    n_gaussians, n_rows, workspace = len(theta), block.n_rows, block.workspace
+    features = block_features(block, components, form)
+    scores = features[-1 - len(components) : -1]
+    joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
+    log_ratio, places, shares = _log_ratios(block, joint, n_gaussians, targets)
+
+    weights = np.negative(joint, out=joint)  # (C + padding, n_rows): targets - posteriors
+    weights.ravel()[places] += shares
+    weights = weights[:n_gaussians]
+    if block.weights is None:
+        value = float(log_ratio.sum())
+    else:
+        value = float(block.weights @ log_ratio)
+        weights *= block.weights
+
+    slopes = np.matmul(theta.T, weights, out=workspace.array("slopes", theta.shape[1], n_rows))
+    score_slopes = workspace.array("score_slopes", len(components), n_rows)
+    form.pull_back(slopes, scores, score_slopes)
+    row_slopes = score_slopes @ block.X
+    row_slopes -= np.outer(score_slopes.sum(axis=1), block.rest)
+    return KernelSums(value, row_slopes, weights @ features.T)

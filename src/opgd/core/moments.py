@@ -1,0 +1,152 @@
+"""Weights, means and covariances of groups of rows, by blocks that can be added."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What is kept of every group (class, subclass, cluster): sizes, centres and shapes.
+
+    Covariances divide by the group's weight, as in the paper (Section 3.1). Two of these add up to
+    the moments of the rows of both (Chan, Golub & LeVeque), so centres may be far apart without
+    the loss of digits that sums of raw squares would suffer.
+    """
+
+    weights: FloatArray  # (n_groups,)
+    means: FloatArray  # (n_groups, n_features)
+    covariances: FloatArray  # (n_groups, n_features, n_features)
+
+    def __add__(self, other: "Moments") -> "Moments":
+        weights = self.weights + other.weights
+        share = np.divide(other.weights, weights, out=np.zeros_like(weights), where=weights > 0)
+        step = other.means - self.means
+        cross = (share * (1 - share))[:, None, None] * (step[:, :, None] * step[:, None, :])
+        mine, theirs = (1 - share)[:, None, None], share[:, None, None]
+        return Moments(
+            weights,
+            self.means + share[:, None] * step,
+            mine * self.covariances + theirs * other.covariances + cross,
+        )
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.weights)
+
+    @property
+    def priors(self) -> FloatArray:
+        """Share of each group in the weight, (n_groups,)."""
+        priors: FloatArray = self.weights / self.weights.sum()
+        return priors
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of all rows, (n_features,)."""
+        return self.priors @ self.means
+
+    @property
+    def within(self) -> FloatArray:
+        """Sigma_W, the pooled covariance of rows about their group's mean."""
+        return np.tensordot(self.priors, self.covariances, axes=1)
+
+    @property
+    def between(self) -> FloatArray:
+        """Sigma_B, the covariance of the groups' means."""
+        steps = np.sqrt(self.priors)[:, None] * (self.means - self.mean)
+        return steps.T @ steps
+
+    @property
+    def total(self) -> FloatArray:
+        """Sigma = Sigma_W + Sigma_B, the covariance of all rows."""
+        return self.within + self.between
+
+    def mapped(self, matrix: FloatArray) -> "Moments":
+        """Moments of the rows x @ matrix; matrix (n_features, n_new)."""
+        return Moments(self.weights, self.means @ matrix, matrix.T @ self.covariances @ matrix)
+
+    def merged(self, parents: IntArray, n_parents: int) -> "Moments":
+        """Moments of unions of groups: group g belongs to union `parents[g]`."""
+        member = parents == np.arange(n_parents)[:, None]  # (n_parents, n_groups)
+        weights = member @ self.weights
+        shares = member * self.weights / weights[:, None]
+        means = shares @ self.means
+        steps = self.means - means[parents]  # (n_groups, n_features)
+        spread = self.covariances + steps[:, :, None] * steps[:, None, :]
+        return Moments(weights, means, np.tensordot(shares, spread, axes=1))
+
+
+Mapping = Callable[[FloatArray], FloatArray]
+"""From centred rows (n, p) to the coordinates in which moments are taken; may work in place."""
+
+
+def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
+    """Moments by label of one block of rows, in the coordinates mapping(x - center)."""
+    rows = mapping(block.centred())
+    n_features = rows.shape[1]
+    weights = np.zeros(n_groups)
+    means = np.zeros((n_groups, n_features))
+    covariances = np.zeros((n_groups, n_features, n_features))
+    by_group = np.argsort(block.labels, kind="stable")
+    ends = np.searchsorted(block.labels[by_group], np.arange(n_groups + 1))
+    for group in np.flatnonzero(np.diff(ends)):
+        members = by_group[ends[group] : ends[group + 1]]
+        own = rows[members]
+        own_weights = np.ones(len(members)) if block.weights is None else block.weights[members]
+        weights[group] = own_weights.sum()
+        means[group] = own_weights @ own / weights[group]
+        own -= means[group]
+        own *= np.sqrt(own_weights / weights[group])[:, None]
+        covariances[group] = own.T @ own
+    return Moments(weights, means, covariances)
+
+
+def group_moments(engine: RowEngine, n_groups: int, mapping: Mapping) -> Moments:
+    """Moments by label of all rows, in the coordinates mapping(x - center)."""
+    return engine.sum(lambda block: block_moments(block, n_groups, mapping))
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """Where the columns lie, before anything is squared; relative to the first row."""
+
+    weight: float
+    total: FloatArray  # (n_features,)
+    lowest: FloatArray
+    highest: FloatArray
+
+    def __add__(self, other: "ColumnSums") -> "ColumnSums":
+        return ColumnSums(
+            self.weight + other.weight,
+            self.total + other.total,
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+        )
+
+
+def locate_columns(
+    X: AnyArray, weights: FloatArray | None, n_threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and size of every column: where to put the origin and the unit.
+
+    Sums are of differences to the first row, so a constant column has mean x[0] and size 0
+    exactly, and a column at 1e8 keeps its digits. Sizes are powers of two near the range:
+    dividing by them rounds nothing and keeps squares of any column within range.
+    """
+    origin = np.asarray(X[0], dtype=np.float64)
+    labels = np.zeros(len(X), dtype=np.intp)
+    engine = RowEngine(X, labels, weights, center=origin, subtract=True, n_threads=n_threads)
+
+    def block_sums(block: RowBlock) -> ColumnSums:
+        own = np.ones(block.n_rows) if block.weights is None else block.weights
+        return ColumnSums(own.sum(), own @ block.X, block.X.min(axis=0), block.X.max(axis=0))
+
+    sums = engine.sum(block_sums)
+    extent = sums.highest - sums.lowest
+    _, exponent = np.frexp(extent)
+    size = np.where(extent > 0, np.ldexp(1.0, exponent), 0.0)
+    return origin + sums.total / sums.weight, size

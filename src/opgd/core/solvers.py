@@ -1,0 +1,137 @@
+"""Maximising the objective; the only caller of scipy.optimize."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import optimize
+
+from opgd.core.objective import Objective
+from opgd.core.types import FloatArray
+
+MEMORY = 20
+LINE_SEARCH_FAILED = 2
+
+
+@dataclass(frozen=True)
+class SolverResult:
+    """Where the search ended and how it went."""
+
+    directions: FloatArray  # (q, R)
+    value: float
+    n_iter: int
+    n_evaluations: int
+    converged: bool
+    message: str
+    history: list[float]  # value at the start and after every iteration
+
+
+@dataclass
+class _Search:
+    """What has been seen so far; the sign of the objective is turned here and nowhere else."""
+
+    objective: Objective
+    shape: tuple[int, ...]
+    on_iteration: Callable[[FloatArray, float], None] | None
+    best: FloatArray
+    best_value: float = -np.inf
+    n_evaluations: int = 0
+    history: list[float] = field(default_factory=list)
+
+    def loss(self, flat: FloatArray) -> tuple[float, FloatArray]:
+        directions = flat.reshape(self.shape)
+        value, gradient = self.objective.value_and_gradient(directions)
+        self.n_evaluations += 1
+        if value > self.best_value:
+            self.best, self.best_value = directions.copy(), value
+        return -value, -gradient.ravel()
+
+    def after_iteration(self, intermediate_result: optimize.OptimizeResult) -> None:
+        value = -float(intermediate_result.fun)
+        self.history.append(value)
+        if self.on_iteration is not None:
+            self.on_iteration(intermediate_result.x.reshape(self.shape), value)
+
+
+def maximise(
+    objective: Objective,
+    start: FloatArray,
+    *,
+    max_iter: int = 500,
+    tol: float = 1e-6,
+    on_iteration: Callable[[FloatArray, float], None] | None = None,
+) -> SolverResult:
+    """Climb from `start` with L-BFGS; the result is never worse than the start.
+
+    Parameters
+    ----------
+    start : ndarray of shape (q, R)
+    max_iter : 0 evaluates the start and stays there
+    tol : bound on the largest entry of the gradient of the mean objective
+    on_iteration : called with (directions, value) after every iteration; may raise StopIteration
+    """
+    search = _Search(objective, start.shape, on_iteration, best=start.copy())
+    search.history.append(-search.loss(start.ravel())[0])
+    if max_iter == 0:
+        return _result(search, 0, converged=True, message="max_iter is 0: the start itself")
+    n_iter = 0
+    while True:
+        value_before = search.best_value
+        outcome = optimize.minimize(
+            search.loss,
+            search.best.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            callback=search.after_iteration,
+            options={
+                "maxiter": max_iter - n_iter,
+                "maxfun": 20 * max_iter,
+                "maxcor": MEMORY,
+                "gtol": tol,
+                # a gradient of size tol is worth about tol^2 in the value
+                "ftol": min(1e-12, tol * tol),
+            },
+        )
+        n_iter += int(outcome.nit)
+        failed = outcome.status == LINE_SEARCH_FAILED
+        if failed and search.best_value > value_before and n_iter < max_iter:
+            continue  # forget a curvature that rounding has spoilt, and try again
+        # a line search that fails at once after a fresh start has met rounding error: nothing
+        # better can be told apart from here
+        converged = bool(outcome.success) or (failed and n_iter < max_iter)
+        return _result(search, n_iter, converged=converged, message=str(outcome.message))
+
+
+def race(
+    objective: Objective, starts: Sequence[FloatArray], *, max_iter: int = 10, tol: float = 1e-6
+) -> SolverResult:
+    """Climb a little way from every start; the one that is highest then, with all evaluations.
+
+    Values at the starts themselves say little: the LDA axes nearly always begin highest, and
+    other axes often overtake them within a few iterations and end higher.
+    """
+    runs = [maximise(objective, start, max_iter=max_iter, tol=tol) for start in starts]
+    best = max(runs, key=lambda run: run.value)
+    return replace(best, n_evaluations=sum(run.n_evaluations for run in runs))
+
+
+def continued(first: SolverResult, second: SolverResult) -> SolverResult:
+    """Two runs, the second of which began where the first ended, as one."""
+    return replace(
+        second,
+        n_iter=first.n_iter + second.n_iter,
+        n_evaluations=first.n_evaluations + second.n_evaluations,
+        history=first.history + second.history[1:],
+    )
+
+
+def _result(search: _Search, n_iter: int, *, converged: bool, message: str) -> SolverResult:
+    return SolverResult(
+        search.best,
+        search.best_value,
+        n_iter,
+        search.n_evaluations,
+        converged,
+        message,
+        search.history,
+    )

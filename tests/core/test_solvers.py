@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from opgd.core.solvers import continued, maximise, race
+from opgd.core.starts import random_axes
+from tests.core.problems import small_objective
+
+
+def start_of(seed=0, q=2):
+    return random_axes(6, q, np.random.RandomState(seed))
+
+
+def test_ends_at_a_stationary_point(rng):
+    objective = small_objective(rng)
+    result = maximise(objective, start_of(), tol=1e-7)
+    assert result.converged
+    assert np.abs(objective.value_and_gradient(result.directions)[1]).max() <= 1e-7
+    assert result.value == pytest.approx(objective.value(result.directions), rel=1e-12)
+    assert result.n_evaluations >= result.n_iter + 1
+
+
+@pytest.mark.parametrize("max_iter", [0, 1, 3, 200])
+@pytest.mark.parametrize("kind", ["labelled", "strongest"])
+def test_never_ends_below_its_start(rng, kind, max_iter):
+    objective = small_objective(rng, kind)
+    for seed in range(5):
+        start = start_of(seed)
+        result = maximise(objective, start, max_iter=max_iter)
+        assert result.value >= objective.value_and_gradient(start)[0]
+        assert result.n_iter <= max_iter
+        assert len(result.history) == result.n_iter + 1
+
+
+def test_history_never_falls(rng):
+    history = maximise(small_objective(rng), start_of()).history
+    assert np.all(np.diff(history) >= 0)
+
+
+def test_callback_may_stop_the_search(rng):
+    seen = []
+
+    def stop_after_three(directions, value):
+        seen.append(value)
+        if len(seen) == 3:
+            raise StopIteration
+
+    result = maximise(small_objective(rng), start_of(), on_iteration=stop_after_three)
+    assert len(seen) == 3
+    assert not result.converged
+
+
+def test_a_tolerance_below_rounding_still_ends(rng):
+    result = maximise(small_objective(rng), start_of(), tol=1e-300, max_iter=2000)
+    assert result.converged
+    assert result.n_iter < 2000
+
+
+def test_race_takes_the_highest_and_counts_all_evaluations(rng):
+    objective = small_objective(rng)
+    guesses = [start_of(seed) for seed in range(3)]
+    runs = [maximise(objective, guess, max_iter=5) for guess in guesses]
+    winner = race(objective, guesses, max_iter=5)
+    assert winner.value == max(run.value for run in runs)
+    assert winner.n_evaluations == sum(run.n_evaluations for run in runs)
+    rest = maximise(objective, winner.directions)
+    whole = continued(winner, rest)
+    assert whole.n_iter == winner.n_iter + rest.n_iter
+    assert len(whole.history) == whole.n_iter + 1
