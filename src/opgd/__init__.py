@@ -1,4 +1,7 @@
 """Optimal projections for Gaussian discriminants."""
 
+from opgd._warnings import DataWarning
+from opgd.classifier import OPGDClassifier
+
 __version__ = "0.1.0.dev0"
-__all__ = ["__version__"]
+__all__ = ["DataWarning", "OPGDClassifier", "__version__"]

@@ -1,0 +1,115 @@
+"""Splitting a class into several Gaussians, by scikit-learn's k-means in whitened space.
+
+The first centres are made, not drawn: the class is cut into parts of equal weight along its
+longest axis. So a fit needs no seed, and a row of weight two still equals the row twice.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from opgd._validation import check_integer
+from opgd.core.coordinates import Coordinates, Frame
+from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+MAX_SAMPLE = 20_000
+"""Rows of a class from which its centres are found; all rows are then assigned to them."""
+
+
+def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
+    """Number of Gaussians for each class, from an integer or a dict by label."""
+    if isinstance(n_subclasses, Mapping):
+        labels = classes.tolist()
+        unknown = [label for label in n_subclasses if label not in labels]
+        if unknown:
+            raise ValueError(f"n_subclasses names labels that are not in y: {unknown}.")
+        return np.array(
+            [
+                check_integer(f"n_subclasses[{label!r}]", n_subclasses.get(label, 1), 1)
+                for label in labels
+            ]
+        )
+    return np.full(len(classes), check_integer("n_subclasses", n_subclasses, 1))
+
+
+def split_classes(
+    frame: Frame, coordinates: Coordinates, numbers: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Give every row a Gaussian of its class.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,), the Gaussian of each row
+    gaussian_classes : ndarray of shape (C,), the class of each Gaussian
+    """
+    engine = frame.engine
+    whitener = frame.engine_matrix(coordinates)
+    labels = np.empty(engine.n_samples, dtype=np.intp)
+    gaussian_classes: list[int] = []
+    for k, number in enumerate(numbers):
+        members = np.flatnonzero(engine.labels == k)
+        own = _cluster(engine, whitener, members, int(number))
+        labels[members] = own + len(gaussian_classes)
+        gaussian_classes += [k] * int(own.max() + 1)
+    return labels, np.array(gaussian_classes, dtype=np.intp)
+
+
+def _cluster(
+    engine: RowEngine,
+    whitener: AnyArray,
+    members: IntArray,
+    number: int,
+) -> IntArray:
+    """Codes 0..m-1 of the members of one class, m <= number, none of them empty."""
+    if number == 1 or len(members) == 1:
+        return np.zeros(len(members), dtype=np.intp)
+    # above MAX_SAMPLE rows, centres are found on evenly spaced ones
+    seen = members[:: -(-len(members) // MAX_SAMPLE)]
+    rows = _whitened(engine, whitener, seen)
+    weights = np.ones(len(seen)) if engine.weights is None else engine.weights[seen]
+    centres = first_centres(rows, weights, min(number, len(seen)))
+    kmeans = KMeans(len(centres), init=centres, n_init=1)
+    with warnings.catch_warnings():
+        # fewer distinct rows than centres: the empty ones are dropped below
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        kmeans.fit(rows, sample_weight=weights)
+    if len(seen) < len(members):
+        rows = _whitened(engine, whitener, members)
+    return np.unique(kmeans.predict(rows), return_inverse=True)[1].astype(np.intp)
+
+
+def first_centres(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:
+    """Means of parts of equal weight along the longest axis of the rows, (number, R)."""
+    shares = weights / weights.sum()
+    centred = rows - shares @ rows
+    longest = np.linalg.svd(np.sqrt(shares)[:, None] * centred, full_matrices=False)[2][0]
+    positions = centred @ longest
+    order = np.argsort(positions, kind="stable")
+    # cut at positions, not at rows: equal rows stay together, however they are counted
+    reached = np.cumsum(shares[order])
+    wanted = np.arange(1, number) / number
+    cuts = positions[order][np.searchsorted(reached, wanted - 1e-12)]
+    parts = np.searchsorted(cuts, positions, side="left")
+    present = np.unique(parts)
+    return np.stack(
+        [
+            np.average(rows[parts == part], axis=0, weights=weights[parts == part])
+            for part in present
+        ]
+    )
+
+
+def _whitened(engine: RowEngine, whitener: AnyArray, members: IntArray) -> AnyArray:
+    """Whitened coordinates of some rows, block by block."""
+    chosen = np.zeros(engine.n_samples, dtype=np.intp)
+    chosen[members] = 1
+
+    def own_rows(block: RowBlock) -> AnyArray:
+        return block.centred()[block.labels == 1] @ whitener
+
+    return np.concatenate([own_rows(block) for block in engine.with_labels(chosen).blocks()])

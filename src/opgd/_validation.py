@@ -1,0 +1,140 @@
+"""Checks of what users pass in, and the sentences they get. Core trusts what comes from here."""
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, check_random_state, check_scalar
+from sklearn.utils.multiclass import check_classification_targets
+
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
+    """An integer in a closed range."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be an integer, got {value!r}.")
+    return int(check_scalar(value, name, Integral, min_val=lowest, max_val=highest))
+
+
+def check_share(name: str, value: Any) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}.")
+    share = float(check_scalar(value, name, Real, min_val=0, max_val=1))
+    if np.isnan(share):
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
+    return share
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A finite number above 0."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a number above 0, got {value!r}.")
+    value = check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    return float(value)
+
+
+def check_seed(random_state: Any) -> np.random.RandomState:
+    """A generator from None, an integer, or a generator."""
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"random_state={random_state!r}: {error}.") from None
+    return generator
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """One of a few words."""
+    choices = list(choices)
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {choices}, got {value!r}.")
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {choices}, got {value!r}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
+    """Classes in sorted order and the code of every row."""
+    if y.dtype == object and any(label is None for label in y):
+        raise ValueError("y has rows without a label (None); leave those rows out.")
+    kinds = {type(label) for label in y} if y.dtype == object else set()
+    if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
+        names = sorted(kind.__name__ for kind in kinds)
+        raise ValueError(
+            f"y mixes labels of the types {', '.join(names)}; make them all of one type."
+        )
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.intp, copy=False)
+
+
+def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
+    """One finite, non-negative weight per row, not all of them zero; None for equal weights."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(len(X), float(sample_weight))
+    weights: FloatArray = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must have one dimension, got shape {weights.shape}.")
+    check_consistent_length(X, weights)
+    if np.any(weights < 0):
+        raise ValueError("sample_weight has negative entries.")
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
+    return weights
+
+
+def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArray:
+    """Prior probabilities in the order of `classes`; None stands for the classes' shares."""
+    if priors is None:
+        return shares
+    if isinstance(priors, str):
+        check_choice("priors", priors, ["uniform"])
+        return np.full(len(classes), 1.0 / len(classes))
+    if isinstance(priors, Mapping):
+        unknown = [label for label in priors if label not in classes.tolist()]
+        missing = [label for label in classes.tolist() if label not in priors]
+        if unknown or missing:
+            raise ValueError(
+                f"priors must have one entry for each class; unknown: {unknown}, "
+                f"missing: {missing}."
+            )
+        priors = [priors[label] for label in classes.tolist()]
+    values = np.asarray(priors, dtype=np.float64)
+    if values.shape != (len(classes),):
+        raise ValueError(
+            f"priors must have one entry for each of the {len(classes)} classes, "
+            f"got shape {values.shape}."
+        )
+    if not np.all(np.isfinite(values)) or np.any(values <= 0):
+        raise ValueError("priors must be finite and above 0.")
+    if abs(values.sum() - 1) > 1e-6:
+        raise ValueError(f"priors must sum to 1, got {values.sum():.6g}.")
+    return values / values.sum()
+
+
+def check_components_init(init: Any, n_components: int, n_features: int) -> FloatArray:
+    """A first guess given as components, (n_components, n_features)."""
+    guess: FloatArray = check_array(init, dtype=np.float64, input_name="init")
+    if guess.shape != (n_components, n_features):
+        raise ValueError(
+            f"init must have shape (n_components, n_features) = ({n_components}, {n_features}), "
+            f"got {guess.shape}."
+        )
+    if not np.all(np.any(guess != 0, axis=1)):
+        raise ValueError("init has a component that is zero everywhere.")
+    return guess

@@ -1,0 +1,408 @@
+"""OPGDClassifier: the paper's Section 3."""
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from opgd._callbacks import CallbackSupportMixin, FitProgress, with_callbacks
+from opgd._estimator import (
+    FLOAT_DTYPES,
+    STARTS,
+    GaussianProjection,
+    Problem,
+    first_guesses,
+    fitted_attributes,
+    one_blas_thread,
+    ordered_attributes,
+    pose,
+    restore_on_failure,
+    search,
+    warn_of_data,
+)
+from opgd._subclasses import check_n_subclasses, split_classes
+from opgd._validation import (
+    check_choice,
+    check_components_init,
+    check_flag,
+    check_integer,
+    check_positive,
+    check_priors,
+    check_sample_weight,
+    check_seed,
+    check_share,
+    encode_labels,
+)
+from opgd.core.coordinates import make_frame
+from opgd.core.regularisation import whitened_coordinates
+from opgd.core.scoring import sum_by_class
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
+    """Gaussian discriminant on the linear axes that tell classes apart best.
+
+    Finds the projection V that maximises the log posterior probability of the rows' own classes,
+
+        l(V) = sum_i log( pi_yi phi_yi(V'x_i) / sum_k pi_k phi_k(V'x_i) ),
+
+    where phi_k is the Gaussian density with mean V'mu_k and covariance V'Sigma_k V, or its
+    diagonal. Unlike LDA it gives any number of axes for any number of classes and lets covariances
+    differ; unlike QDA it has axes. A default fit uses no randomness, and does not depend on units
+    or origins of the columns.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of axes, from 1 to n_features. None means ``min(n_features, max(2, n_classes - 1))``:
+        a problem of two classes deserves a picture too. Where rows differ in fewer dimensions than
+        that, all of those are used, and a warning says so if a number was given.
+    n_subclasses : int or dict, default=1
+        Gaussians per class, the same for all or by label (labels left out have one). A class is
+        split by k-means; its probability is the sum over its Gaussians.
+    covariance_type : {"diag", "full"}, default="diag"
+        Covariances inside the projection: the diagonal (the paper) or all of V'Sigma_k V.
+    shrinkage : float, default=0.0
+        Share of the pooled covariance in each class's, from 0 to 1.
+    ridge : float, default=0.0
+        Share of the identity (on standardised columns, at the average within-class variance) in
+        each covariance, from 0 to 1.
+    priors : None, "uniform", array-like of shape (n_classes,) or dict, default=None
+        Class probabilities; None takes the classes' shares of the rows.
+    init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
+        First guess of the projection: "lda" is the LDA axes followed by the directions in which
+        class variances differ most, "paper" the matrix of the paper's Section 3.2, "save" sliced
+        average variance, "pca" principal components of standardised columns; or components of
+        shape (n_components, n_features). "auto" climbs ten iterations from "lda" and from "pca" and
+        goes on from the better.
+    n_init : int, default=1
+        Number of searches; those after the first begin at random.
+    max_iter : int, default=500
+        Most iterations of a search. 0 keeps the first guess.
+    tol : float, default=1e-6
+        A search ends when no entry of the gradient of the mean log posterior (in whitened
+        coordinates) is larger.
+    warm_start : bool, default=False
+        Begin at the components of the last fit, if there was one of the same shape.
+    random_state : int, RandomState instance or None, default=None
+        Used by random starts.
+    n_jobs : int, default=None
+        Threads that share the rows; None means one, -1 all cores.
+    verbose : int, default=0
+        Above 0, print the log-likelihood every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        The axes, V'. Their pooled within-class variance is one, the largest loading on standardised
+        columns is positive, and they are in the paper's order: each adds most to those before it.
+    n_components_ : int
+        Number of axes found.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    priors_ : ndarray of shape (n_classes,)
+        Class probabilities.
+    means_ : ndarray of shape (n_gaussians, n_features)
+        Means of the Gaussians.
+    covariances_ : ndarray of shape (n_gaussians, n_features, n_features)
+        Their covariances (divisor n_k), with shrinkage and ridge.
+    projected_means_ : ndarray of shape (n_gaussians, n_components_)
+        Means on the axes, in the units of `transform`.
+    projected_variances_ : ndarray of shape (n_gaussians, n_components_)
+        Variances on the axes; covariances, (n_gaussians, n_components_, n_components_), if
+        ``covariance_type="full"``.
+    gaussian_classes_ : ndarray of shape (n_gaussians,)
+        Index into `classes_` of the class that each Gaussian belongs to.
+    log_likelihood_ : float
+        l(V), the sum of log posterior probabilities of the training rows' own classes.
+    component_log_likelihoods_ : ndarray of shape (n_components_,)
+        l(V) with the first 1, 2, ... axes.
+    component_shares_ : ndarray of shape (n_components_,)
+        Gain of l(V) by each axis, as a share of the gain by all.
+    n_iter_, n_evaluations_ : int
+        Iterations of the search that won; evaluations of l(V) and its gradient in all searches.
+    converged_ : bool
+        Whether the search ended by `tol`.
+    loss_curve_ : list of float
+        Minus the mean log posterior before the search and after each iteration.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when all are strings.
+
+    References
+    ----------
+    Hofmeyr, Kamper & Melonas, "Optimal Projections for Gaussian Discriminants", Section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd import OPGDClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = OPGDClassifier(n_components=2).fit(X, y)
+    >>> model.transform(X).shape
+    (178, 2)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_subclasses: Any = 1,
+        covariance_type: str = "diag",
+        shrinkage: float = 0.0,
+        ridge: float = 0.0,
+        priors: Any = None,
+        init: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.n_subclasses = n_subclasses
+        self.covariance_type = covariance_type
+        self.shrinkage = shrinkage
+        self.ridge = ridge
+        self.priors = priors
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @restore_on_failure
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the axes and the Gaussians on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any one type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        self : OPGDClassifier
+        """
+        self._check_parameters()
+        rng = check_seed(self.random_state)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        X, classes, codes, weights = self._check_data(X, y, sample_weight)
+        with one_blas_thread():
+            problem, priors = self._pose(X, classes, codes, weights)
+            constants = {"classes_": classes, "priors_": priors}
+            progress = FitProgress(
+                self,
+                data,
+                lambda directions: constants | fitted_attributes(problem, directions),
+                self.n_init * self.max_iter,
+            )
+            n_components, notes = self._count_axes(problem, len(classes))
+            result = search(
+                problem,
+                self._first_guesses(problem, n_components, rng),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                n_random=self.n_init - 1,
+                rng=rng,
+                on_iteration=self._on_iteration(progress, problem.objective.engine.total_weight),
+            )
+            directions, summary = ordered_attributes(problem, result)
+            attributes = constants | fitted_attributes(problem, directions) | summary
+        warn_of_data(problem, [str(label) for label in classes], self._column_names(), notes)
+        self.__dict__.update(attributes)
+        progress.finish(attributes)
+        return self
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_choice("covariance_type", self.covariance_type, ["diag", "full"])
+        check_share("shrinkage", self.shrinkage)
+        check_share("ridge", self.ridge)
+        if isinstance(self.init, str) or np.ndim(self.init) == 0:
+            check_choice("init", self.init, STARTS)
+        check_integer("n_init", self.n_init, 1)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_flag("warm_start", self.warm_start)
+        check_integer("verbose", self.verbose)
+        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, -1000) == 0:
+            raise ValueError("n_jobs must not be 0; None or 1 means one thread, -1 all cores.")
+
+    def _check_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
+        X, y = validate_data(self, X, y, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        weights = check_sample_weight(sample_weight, X)
+        if weights is not None and not np.all(weights):
+            present = weights > 0  # a row of weight zero is no row, and may be all of its class
+            X, y, weights = X[present], y[present], weights[present]
+        n_features = X.shape[1]
+        if self.n_components is not None and self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the {n_features} columns of X."
+            )
+        return X, *encode_labels(y), weights
+
+    def _pose(
+        self,
+        X: AnyArray,
+        classes: AnyArray,
+        codes: IntArray,
+        weights: FloatArray | None,
+    ) -> tuple[Problem, FloatArray]:
+        """The problem for the core, and the class priors."""
+        numbers = check_n_subclasses(self.n_subclasses, classes)
+        frame = make_frame(X, codes, weights, effective_n_jobs(self.n_jobs))
+        if frame.basis.shape[1] == 0:
+            raise ValueError("All columns of X are constant: no axis can tell the classes apart.")
+        by_class = frame.moments(codes, len(classes))
+        priors = check_priors(self.priors, classes, by_class.priors)
+        coordinates = whitened_coordinates(frame, by_class, self.ridge)
+        gaussians, gaussian_classes = by_class, np.arange(len(classes))
+        if np.any(numbers > 1):
+            labels, gaussian_classes = split_classes(frame, coordinates[0], numbers)
+            gaussians = frame.moments(labels, len(gaussian_classes))
+        problem = pose(
+            frame,
+            by_class,
+            gaussians,
+            gaussian_classes,
+            priors,
+            coordinates=coordinates,
+            covariance_type=self.covariance_type,
+            shrinkage=self.shrinkage,
+            ridge=self.ridge,
+        )
+        return problem, priors
+
+    def _count_axes(self, problem: Problem, n_classes: int) -> tuple[int, list[str]]:
+        rank = problem.coordinates.rank
+        if self.n_components is None:
+            return min(rank, max(2, n_classes - 1)), []
+        if self.n_components <= rank:
+            return self.n_components, []
+        note = f"rows differ in {rank} dimensions only, so {rank} axes are found"
+        return rank, [f"{note} instead of n_components={self.n_components}"]
+
+    def _first_guesses(
+        self, problem: Problem, n_components: int, rng: np.random.RandomState
+    ) -> list[FloatArray]:
+        n_features = self.n_features_in_
+        wanted = (n_components, n_features)
+        init = self.init
+        if self.warm_start and getattr(self, "components_", np.empty(0)).shape == wanted:
+            init = self.components_
+        elif not isinstance(init, str):
+            init = check_components_init(init, self.n_components or n_components, n_features)
+        return first_guesses(problem, init, n_components, rng)
+
+    def _on_iteration(self, progress: FitProgress, total_weight: float) -> Any:
+        count = 0
+
+        def report(directions: FloatArray, value: float) -> None:
+            nonlocal count
+            count += 1
+            if self.verbose and count % self.verbose == 0:
+                print(f"iteration {count}: log-likelihood {value * total_weight:.6g}")
+            progress.step(directions)
+
+        return report
+
+    def _column_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"column {j}" for j in range(self.n_features_in_)]
+        return [repr(name) for name in names]
+
+    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
+        """log(pi_k phi_k) by class, (n, K)."""
+        log_joint = self._log_joint(X)
+        by_class = sum_by_class(log_joint, self.gaussian_classes_, len(self.classes_))
+        if priors is None:
+            return by_class
+        new = check_priors(priors, self.classes_, self.priors_)
+        return by_class + np.log(new / self.priors_)
+
+    def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
+        """Log joint densities of rows and classes; for two classes, their log odds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        by_class = self._class_log_joint(X, priors)
+        if len(self.classes_) == 2:
+            return by_class[:, 1] - by_class[:, 0]
+        return by_class
+
+    def predict(self, X: Any, priors: Any = None) -> AnyArray:
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        strongest = np.argmax(self._class_log_joint(X, priors), axis=1)
+        labels: AnyArray = self.classes_[strongest]
+        return labels
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
+        """Log posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        log_posteriors : ndarray of shape (n_samples, n_classes)
+        """
+        by_class = self._class_log_joint(X, priors)
+        log_posteriors: FloatArray = by_class - logsumexp(by_class, axis=1, keepdims=True)
+        return log_posteriors
+
+    def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
+        """Posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        posteriors : ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X, priors))

@@ -1,0 +1,88 @@
+"""scikit-learn's own checks, those it runs for third parties and those it does not."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from opgd import DataWarning, OPGDClassifier
+
+ESTIMATORS = [
+    OPGDClassifier(),
+    OPGDClassifier(covariance_type="full"),
+    OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
+]
+BY_HAND = [
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+    "check_get_feature_names_out_error",
+    "check_dataframe_column_names_consistency",
+    "check_inplace_ensure_writeable",
+]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::opgd.DataWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings(
+    "ignore:X (has|does not have valid) feature names"
+)  # the checks' own doing
+@pytest.mark.parametrize("name", BY_HAND)
+def test_scikit_learn_check_called_by_hand(name):
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"this scikit-learn has no {name}")
+    check("OPGDClassifier", OPGDClassifier())
+
+
+BAD_VALUES = {
+    "n_components": [0, -1, 1.5, "two", True, 5],
+    "n_subclasses": [0, 1.5, "many", True, {0: 0}, {"no such label": 2}],
+    "covariance_type": ["tied", None, 3],
+    "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
+    "ridge": [-0.1, 1.1, "some", None, True, np.nan],
+    "priors": ["equal", [0.5, 0.6, -0.1], [0.5, 0.5], [0.2, 0.2, 0.2], {0: 1.0}, 3],
+    "init": ["svd", None, 3, [[1.0, 2.0]], [[0.0] * 4, [1.0] * 4]],
+    "n_init": [0, 1.5, "some", None],
+    "max_iter": [-1, 1.5, "some", None],
+    "tol": [0, -1e-3, "some", None, np.inf, np.nan],
+    "warm_start": ["yes", 1, None],
+    "random_state": ["seed", -1],
+    "n_jobs": [0, 1.5, "all"],
+    "verbose": [-1, "loud", None],
+}
+
+
+def test_every_parameter_has_bad_values_here():
+    parameters = inspect.signature(OPGDClassifier).parameters
+    assert set(BAD_VALUES) == set(parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BAD_VALUES.items() for value in values]
+)
+def test_bad_parameter_is_refused_by_name(name, value, rng):
+    X, y = rng.normal(size=(30, 4)), np.repeat([0, 1, 2], 10)
+    estimator = OPGDClassifier(**{name: value})
+    with pytest.raises((ValueError, TypeError), match=name.split("_")[-1]):
+        estimator.fit(X, y)
+    assert not hasattr(estimator, "n_features_in_")
+
+
+def test_warnings_ignored_above_are_the_documented_ones():
+    assert issubclass(DataWarning, UserWarning)
+    assert issubclass(ConvergenceWarning, UserWarning)

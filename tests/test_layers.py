@@ -1,0 +1,65 @@
+"""Imports point one way: who may import whom, read from the import statements."""
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "opgd"
+LAYERS = [
+    {"opgd.core"},
+    {"opgd._warnings", "opgd._callbacks"},
+    {"opgd._validation"},
+    {"opgd._subclasses"},
+    {"opgd._estimator"},
+    {"opgd.classifier"},
+    {"opgd"},
+]
+CORE_MAY_IMPORT = {"numpy", "scipy", "opgd"}
+
+
+def module_name(path):
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module
+
+
+def layer(name):
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        for height, members in enumerate(LAYERS):
+            if ".".join(parts[:end]) in members:
+                return height
+    raise AssertionError(f"{name} is in no layer: add it to LAYERS")
+
+
+def test_imports_point_downwards():
+    for path in SOURCE.rglob("*.py"):
+        name = module_name(path)
+        for imported in imports(path):
+            if imported.split(".")[0] == "opgd":
+                inside_core = name.startswith("opgd.core") and imported.startswith("opgd.core")
+                assert inside_core or layer(imported) < layer(name), f"{name} imports {imported}"
+
+
+def test_core_knows_numpy_and_scipy_only():
+    standard = {"collections", "concurrent", "dataclasses", "functools", "itertools", "operator"}
+    standard |= {"threading", "typing"}
+    for path in (SOURCE / "core").rglob("*.py"):
+        packages = {imported.split(".")[0] for imported in imports(path)}
+        assert packages <= CORE_MAY_IMPORT | standard, path
+
+
+def test_only_one_module_calls_the_optimiser():
+    callers = {
+        path.name
+        for path in SOURCE.rglob("*.py")
+        if "optimize" in path.read_text() and path.name != "__init__.py"
+    }
+    assert callers == {"solvers.py"}
