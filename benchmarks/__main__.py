@@ -1,0 +1,36 @@
+"""The command ``python -m benchmarks``."""
+
+import argparse
+import sys
+
+from benchmarks import kernel, memory, paper
+from benchmarks.data import DataMissingError
+from benchmarks.harness import Section, make_console, print_machine
+
+SECTIONS: dict[str, Section] = {"kernel": kernel.run, "memory": memory.run, "fits": paper.run}
+
+
+def main() -> int:
+    """Run the sections; 1 if a bound is not kept. Missing data are no failure, only said."""
+    names = ", ".join(SECTIONS)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Speed, memory and whole fits of opgd."
+    )
+    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {names}; default: all")
+    chosen = parser.parse_args().sections or list(SECTIONS)
+    unknown = [name for name in chosen if name not in SECTIONS]
+    if unknown:
+        parser.error(f"there is no section {unknown[0]!r}; choose from {names}")
+    console = make_console()
+    print_machine(console)
+    all_kept = True
+    for name in chosen:
+        try:
+            all_kept &= SECTIONS[name](console)
+        except DataMissingError as missing:
+            console.print(f"\n{missing}", style="yellow")
+    return 0 if all_kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
