@@ -48,7 +48,7 @@ def iris():
 def test_callbacks_see_every_iteration_with_a_usable_estimator(iris):
     recorder = Recorder()
     model = OPGDClassifier(init="lda").set_callbacks(recorder).fit(*iris)
-    assert len(recorder.iterations) == model.n_iter_ + 1
+    assert len(recorder.iterations) == model.n_iter_ + 1  # and the one that never ran
     assert recorder.torn_down
     likelihoods = [
         own.predict_log_proba(iris[0])[np.arange(150), iris[1]].sum() for own in recorder.iterations
@@ -65,6 +65,13 @@ def test_callback_can_stop_the_search(iris):
     assert model.n_iter_ == 4
     assert not model.converged_
     assert model.score(*iris) > 0.9
+
+
+def test_stopping_ends_all_searches(iris):
+    recorder = Recorder(stop_after=2)
+    model = OPGDClassifier(n_init=5, random_state=0).set_callbacks(recorder).fit(*iris)
+    assert len(recorder.iterations) == 3
+    assert model.score(*iris) > 0.5
 
 
 def test_watching_changes_nothing(iris):

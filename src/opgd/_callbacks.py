@@ -49,6 +49,7 @@ class FitProgress:
         self.estimator, self.data, self.describe = estimator, data, describe
         self.root: Any = None
         self.iteration: Any = None
+        self.stopped = False
         if hasattr(estimator, "_init_callback_context"):
             self.root = estimator._init_callback_context(max_subtasks=max_iterations + 1)
             self.root.call_on_fit_task_begin(estimator=estimator, **data)
@@ -67,11 +68,14 @@ class FitProgress:
         """An iteration ended at `directions`; raises StopIteration when a callback asks for it."""
         if not self.wanted:
             return
+        if self.stopped:  # what follows the search that was stopped is not to be done either
+            raise StopIteration
         if self.iteration is None:
             self.begin(directions)
         stop = self.iteration.call_on_fit_task_end(**self._state(directions))
         self.begin(directions)
         if stop:
+            self.stopped = True
             raise StopIteration
 
     def finish(self, attributes: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -139,22 +140,18 @@ def search(
 ) -> SolverResult:
     """Race the first guesses, climb from the winner, then from random starts; keep the best."""
     objective = problem.objective
+    climb = partial(maximise, objective, tol=tol, on_iteration=on_iteration)
     if len(guesses) == 1:
-        best = maximise(
-            objective, guesses[0], max_iter=max_iter, tol=tol, on_iteration=on_iteration
-        )
+        best = climb(guesses[0], max_iter=max_iter)
     else:
-        best = race(objective, guesses, max_iter=min(RACE_ITERATIONS, max_iter), tol=tol)
-        left = max_iter - best.n_iter
-        if left and not best.converged:
-            rest = maximise(
-                objective, best.directions, max_iter=left, tol=tol, on_iteration=on_iteration
-            )
-            best = continued(best, rest)
+        few = min(RACE_ITERATIONS, max_iter)
+        best = race(objective, guesses, max_iter=few, tol=tol, on_iteration=on_iteration)
+        if few < max_iter and not best.converged:
+            best = continued(best, climb(best.directions, max_iter=max_iter - best.n_iter))
     n_evaluations = best.n_evaluations
     for _ in range(n_random):
         start = starts.random_axes(problem.coordinates.rank, len(guesses[0]), rng)
-        run = maximise(objective, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
+        run = climb(start, max_iter=max_iter)
         n_evaluations += run.n_evaluations
         best = max(best, run, key=lambda result: result.value)
     if best.n_iter >= max_iter > 0 and not best.converged:

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, check_random_state, check_scalar
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -13,29 +13,36 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
     """An integer in a closed range."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be an integer, got {value!r}.")
-    return int(check_scalar(value, name, Integral, min_val=lowest, max_val=highest))
+    bound = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
+    message = f"{name} must be an integer {bound}, got {value!r}."
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(message)
+    number = int(value)
+    if number < lowest or (highest is not None and number > highest):
+        raise ValueError(message)
+    return number
 
 
 def check_share(name: str, value: Any) -> float:
     """A number from 0 to 1."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number from 0 to 1, got {value!r}.")
-    share = float(check_scalar(value, name, Real, min_val=0, max_val=1))
-    if np.isnan(share):
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
+    message = f"{name} must be a number from 0 to 1, got {value!r}."
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(message)
+    share = float(value)
+    if not 0 <= share <= 1:
+        raise ValueError(message)
     return share
 
 
 def check_positive(name: str, value: Any) -> float:
     """A finite number above 0."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number above 0, got {value!r}.")
-    value = check_scalar(value, name, Real, min_val=0, include_boundaries="neither")
-    if not np.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value!r}.")
-    return float(value)
+    message = f"{name} must be a finite number above 0, got {value!r}."
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(message)
+    number = float(value)
+    if not 0 < number < np.inf:
+        raise ValueError(message)
+    return number
 
 
 def check_seed(random_state: Any) -> np.random.RandomState:
@@ -103,7 +110,11 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
     if priors is None:
         return shares
     if isinstance(priors, str):
-        check_choice("priors", priors, ["uniform"])
+        if priors != "uniform":
+            raise ValueError(
+                f"priors must be None, 'uniform', one number per class or a dict by label, "
+                f"got {priors!r}."
+            )
         return np.full(len(classes), 1.0 / len(classes))
     if isinstance(priors, Mapping):
         unknown = [label for label in priors if label not in classes.tolist()]

@@ -97,8 +97,9 @@ class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes, V'. Their pooled within-class variance is one, the largest loading on standardised
-        columns is positive, and they are in the paper's order: each adds most to those before it.
+        The axes, V'. Their pooled within-class variance (with the ridge) is one, the largest
+        loading on standardised columns is positive, and they are in the paper's order: each adds
+        most to those before it.
     n_components_ : int
         Number of axes found.
     classes_ : ndarray of shape (n_classes,)
@@ -210,7 +211,8 @@ class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
                 self,
                 data,
                 lambda directions: constants | fitted_attributes(problem, directions),
-                self.n_init * self.max_iter,
+                # no more than two guesses race before the first search goes on from one of them
+                (self.n_init + 1) * self.max_iter,
             )
             n_components, notes = self._count_axes(problem, len(classes))
             result = search(
@@ -242,7 +244,7 @@ class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
         check_positive("tol", self.tol)
         check_flag("warm_start", self.warm_start)
         check_integer("verbose", self.verbose)
-        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, -1000) == 0:
+        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, -(2**15)) == 0:
             raise ValueError("n_jobs must not be 0; None or 1 means one thread, -1 all cores.")
 
     def _check_data(

@@ -103,14 +103,22 @@ def maximise(
 
 
 def race(
-    objective: Objective, starts: Sequence[FloatArray], *, max_iter: int = 10, tol: float = 1e-6
+    objective: Objective,
+    starts: Sequence[FloatArray],
+    *,
+    max_iter: int = 10,
+    tol: float = 1e-6,
+    on_iteration: Callable[[FloatArray, float], None] | None = None,
 ) -> SolverResult:
     """Climb a little way from every start; the one that is highest then, with all evaluations.
 
     Values at the starts themselves say little: the LDA axes nearly always begin highest, and
     other axes often overtake them within a few iterations and end higher.
     """
-    runs = [maximise(objective, start, max_iter=max_iter, tol=tol) for start in starts]
+    runs = [
+        maximise(objective, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
+        for start in starts
+    ]
     best = max(runs, key=lambda run: run.value)
     return replace(best, n_evaluations=sum(run.n_evaluations for run in runs))
 
