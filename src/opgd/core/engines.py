@@ -18,6 +18,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_BLOCK_ROWS = 16384
 MAX_BLOCK_CELLS = 2**18
+MAX_BUFFER_CELLS = 2**21
 CENTRING_RATIO = 16.0
 """Beyond this |mean| / range, raw products lose digits that a centred block keeps."""
 
@@ -128,28 +129,32 @@ class RowEngine:
             block_rows=self.block_rows,
         )
 
-    def blocks(self, part: int = 0, n_parts: int = 1) -> Iterator[RowBlock]:
-        """The blocks of one of `n_parts` equal contiguous parts of the rows."""
+    def blocks(self, part: int = 0, n_parts: int = 1, width: int = 0) -> Iterator[RowBlock]:
+        """The blocks of one of `n_parts` equal contiguous parts of the rows.
+
+        `width` is the number of cells for which a function of blocks needs buffers, per row.
+        """
+        n_rows = min(self.block_rows, max(MAX_BUFFER_CELLS // max(width, 1), 64))
         start, stop = (self.n_samples * k // n_parts for k in (part, part + 1))
         workspace = self._workspaces[part]
         rest = np.zeros_like(self.center) if self.subtract else self.center
-        for first in range(start, stop, self.block_rows):
-            rows = slice(first, min(first + self.block_rows, stop))
+        for first in range(start, stop, n_rows):
+            rows = slice(first, min(first + n_rows, stop))
             X = self.X[rows]
             if self.subtract:
                 X = np.subtract(X, self.center, out=workspace.array("rows", *X.shape))
             weights = None if self.weights is None else self.weights[rows]
             yield RowBlock(X, rest, self.labels[rows], weights, workspace)
 
-    def sum(self, function: Callable[[RowBlock], Sums]) -> Sums:
-        """Apply `function` to every block and add the results."""
+    def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
+        """Apply `function` to every block and add the results; `width` as in `blocks`."""
         if self.n_threads == 1:
-            return reduce(add, map(function, self.blocks()))
+            return reduce(add, map(function, self.blocks(width=width)))
         stop = threading.Event()
 
         def part_sum(part: int) -> Sums | None:
             total: Sums | None = None
-            for block in self.blocks(part, self.n_threads):
+            for block in self.blocks(part, self.n_threads, width):
                 if stop.is_set():
                     return None
                 result = function(block)

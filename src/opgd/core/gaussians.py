@@ -8,6 +8,14 @@ With z the scores of a row, m_c and S_c the projected mean and covariance of Gau
 where features(z) holds the squares (or all products) of the scores, the scores, and a one. Two
 forms share this: "diag", where S_c is the diagonal of V'Sigma_c V (the paper), and "full".
 Buffers are class-major: (n_functions, n_rows) and (n_gaussians, n_rows).
+
+The same density one score at a time: with y_j the j-th score, given those before it, as a standard
+normal, and f_j the factor that made it one,
+
+    log_joint[c] = log pi_c + sum_j (log f_j - 1/2 y_j^2).
+
+Nothing is expanded there, so rows far away keep their digits, and partial sums are the densities
+of the first scores: this serves prediction and ordering, where the first serves the search.
 """
 
 from dataclasses import dataclass
@@ -15,6 +23,7 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
+from scipy import linalg
 
 from opgd.core.types import FloatArray
 
@@ -47,9 +56,11 @@ class Form(Protocol):
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray: ...
 
-    def squared_distances(
-        self, scores: FloatArray, gaussians: ProjectedGaussians
-    ) -> FloatArray: ...
+    def factors(self, gaussians: ProjectedGaussians) -> FloatArray: ...
+
+    def standardised(
+        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray
+    ) -> tuple[FloatArray, FloatArray]: ...
 
 
 class DiagonalForm:
@@ -97,14 +108,15 @@ class DiagonalForm:
         """sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cq,cqr->qr", slopes, products)
 
-    def squared_distances(self, scores: FloatArray, gaussians: ProjectedGaussians) -> FloatArray:
-        """Squared Mahalanobis distances, (C, n), of scores (q, n); written without expansion."""
-        return np.stack(
-            [
-                np.sum((scores - m[:, None]) ** 2 / s[:, None], axis=0)
-                for m, s in zip(gaussians.means, gaussians.variances, strict=True)
-            ]
-        )
+    def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
+        """Inverse standard deviations, (C, q)."""
+        return 1.0 / np.sqrt(gaussians.variances)
+
+    def standardised(
+        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Score j as a standard normal for every Gaussian, (C, n), and its factor, (C,)."""
+        return (scores[j] - means[:, j, None]) * factors[:, j, None], factors[:, j]
 
 
 class FullForm:
@@ -169,14 +181,22 @@ class FullForm:
         """sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cjl,clr->jr", slopes, products)
 
-    def squared_distances(self, scores: FloatArray, gaussians: ProjectedGaussians) -> FloatArray:
-        """Squared Mahalanobis distances, (C, n), of scores (q, n); written without expansion."""
+    def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
+        """Inverse Cholesky factors, (C, q, q), lower triangular."""
         return np.stack(
             [
-                np.sum(np.linalg.solve(np.linalg.cholesky(S), scores - m[:, None]) ** 2, axis=0)
-                for m, S in zip(gaussians.means, gaussians.variances, strict=True)
+                linalg.solve_triangular(np.linalg.cholesky(own), np.eye(len(own)), lower=True)
+                for own in gaussians.variances
             ]
         )
+
+    def standardised(
+        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Score j given those before it, as a standard normal for every Gaussian, (C, n)."""
+        row = factors[:, j, : j + 1]
+        own = np.sum(row * means[:, : j + 1], axis=1)
+        return row @ scores[: j + 1] - own[:, None], factors[:, j, j]
 
 
 def _pair_rows(n_components: int) -> list[slice]:

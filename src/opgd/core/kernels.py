@@ -5,7 +5,6 @@ enough for the cache; reductions run along the first axis. There is no array of 
 Gaussians, components).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +31,6 @@ class KernelSums:
         )
 
 
-def feature_buffer(block: RowBlock, n_components: int, form: Form) -> FloatArray:
-    """Where the features of a block go, (F, n_rows); scores are its last rows but one."""
-    shape = form.n_functions(n_components), block.n_rows
-    features: FloatArray = block.workspace.array("features", *shape)
-    return features
-
-
 def block_scores(block: RowBlock, components: FloatArray, out: FloatArray) -> FloatArray:
     """Scores V'(x - center) of a block, (q, n_rows)."""
     # BLAS is up to twice as fast when the long side comes first; turning the result costs little
@@ -51,14 +43,15 @@ def block_scores(block: RowBlock, components: FloatArray, out: FloatArray) -> Fl
 def block_features(block: RowBlock, components: FloatArray, form: Form) -> FloatArray:
     """features(V'(x - center)) of a block, (F, n_rows)."""
     n_components = len(components)
-    features = feature_buffer(block, n_components, form)
+    shape = form.n_functions(n_components), block.n_rows
+    features: FloatArray = block.workspace.array("features", *shape)
     block_scores(block, components, features[-1 - n_components : -1])
     form.fill(features, n_components)
     return features
 
 
 def block_log_joint(
-    block: RowBlock, features: FloatArray, theta: FloatArray, n_padding: int = 0
+    block: RowBlock, features: FloatArray, theta: FloatArray, n_padding: int
 ) -> FloatArray:
     """Log joints theta @ features, (C + n_padding, n_rows); padding rows are -inf."""
     n_gaussians = len(theta)
@@ -68,7 +61,7 @@ def block_log_joint(
     return buffer
 
 
-def _log_ratios(
+def log_ratios(
     block: RowBlock, joint: FloatArray, n_gaussians: int, targets: Targets
 ) -> tuple[FloatArray, AnyArray, FloatArray]:
     """Turn log joints into posteriors in place; return what the value and targets need.
@@ -103,27 +96,14 @@ def _log_ratios(
     return log_targeted, places, shares
 
 
-def block_values_of_subsets(
-    block: RowBlock,
-    components: FloatArray,
-    subsets: Sequence[Sequence[int]],
-    thetas: Sequence[FloatArray],
-    form: Form,
-    targets: Targets,
-) -> FloatArray:
-    """sum_i w_i log(targeted density / total density) for several choices of components."""
-    scores = block_scores(
-        block, components, block.workspace.array("scores", len(components), block.n_rows)
-    )
-    values = np.empty(len(subsets))
-    for s, (subset, theta) in enumerate(zip(subsets, thetas, strict=True)):
-        features = feature_buffer(block, len(subset), form)
-        features[-1 - len(subset) : -1] = scores[list(subset)]
-        form.fill(features, len(subset))
-        joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
-        log_ratio, _, _ = _log_ratios(block, joint, len(theta), targets)
-        values[s] = log_ratio.sum() if block.weights is None else block.weights @ log_ratio
-    return values
+def block_value(
+    block: RowBlock, components: FloatArray, theta: FloatArray, form: Form, targets: Targets
+) -> float:
+    """sum_i w_i log(targeted density / total density) over a block."""
+    features = block_features(block, components, form)
+    joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
+    log_ratio, _, _ = log_ratios(block, joint, len(theta), targets)
+    return float(log_ratio.sum() if block.weights is None else block.weights @ log_ratio)
 
 
 def block_sums(
@@ -147,7 +127,7 @@ def block_sums(
     features = block_features(block, components, form)
     scores = features[-1 - len(components) : -1]
     joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
-    log_ratio, places, shares = _log_ratios(block, joint, n_gaussians, targets)
+    log_ratio, places, shares = log_ratios(block, joint, n_gaussians, targets)
 
     weights = np.negative(joint, out=joint)  # (C + padding, n_rows): targets - posteriors
     weights.ravel()[places] += shares

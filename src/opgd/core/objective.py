@@ -1,11 +1,10 @@
 """The objective of the paper, for labelled, unlabelled and partly labelled rows alike."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import Form, ProjectedGaussians
-from opgd.core.kernels import block_sums, block_values_of_subsets
+from opgd.core.kernels import block_sums, block_value
 from opgd.core.moments import Moments
 from opgd.core.penalties import Orthonormality
 from opgd.core.targets import Targets
@@ -49,8 +48,14 @@ class Objective:
 
     def value(self, directions: FloatArray) -> float:
         """Mean objective at directions (q, R)."""
-        value = float(self.values_of_subsets(directions, [range(len(directions))])[0])
-        return value + (self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0)
+        theta = self.form.theta(self.gaussians(directions))
+        components = directions @ self.whitener.T
+        total = self.engine.sum(
+            lambda block: block_value(block, components, theta, self.form, self.targets),
+            width=theta.shape[1],
+        )
+        penalty = self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0
+        return total / self.engine.total_weight + penalty
 
     def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]:
         """Mean objective and its gradient, (q, R)."""
@@ -58,7 +63,8 @@ class Objective:
         theta = self.form.theta(gaussians)
         components = directions @ self.whitener.T
         sums = self.engine.sum(
-            lambda block: block_sums(block, components, theta, self.form, self.targets)
+            lambda block: block_sums(block, components, theta, self.form, self.targets),
+            width=2 * theta.shape[1],
         )
         by_mean, by_variance = self.form.moment_slopes(sums.statistics, gaussians)
         gradient = sums.row_slopes @ self.whitener
@@ -70,17 +76,3 @@ class Objective:
             penalty, slope = self.penalty.value_and_gradient(directions)
             value, gradient = value + penalty, gradient + slope
         return value, gradient
-
-    def values_of_subsets(
-        self, directions: FloatArray, subsets: Sequence[Sequence[int]]
-    ) -> FloatArray:
-        """Mean objective, without penalty, of several choices of directions, in one pass."""
-        components = directions @ self.whitener.T
-        thetas = [self.form.theta(self.gaussians(directions[list(own)])) for own in subsets]
-        sums = self.engine.sum(
-            lambda block: block_values_of_subsets(
-                block, components, subsets, thetas, self.form, self.targets
-            )
-        )
-        values: FloatArray = sums / self.engine.total_weight
-        return values

@@ -1,4 +1,4 @@
-"""What fitted Gaussians say of rows: log joints, distances, scores; block by block."""
+"""What fitted Gaussians say of rows: scores, log joints, distances; block by block."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,11 @@ from scipy.special import logsumexp
 
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import Form, ProjectedGaussians
-from opgd.core.kernels import block_features, block_log_joint, block_scores
+from opgd.core.kernels import block_scores
 from opgd.core.types import AnyArray, FloatArray, IntArray
+
+FARTHEST = 1e100
+"""Standardised scores beyond this are cut: their squares would overflow."""
 
 
 def by_rows(
@@ -26,12 +29,29 @@ def by_rows(
 
 def project_rows(X: AnyArray, components: FloatArray) -> FloatArray:
     """Scores X V without centring, (n, q), in float64."""
+    return by_rows(
+        X, np.zeros(X.shape[1]), lambda block: _scores(block, components), len(components)
+    )
 
-    def scores(block: RowBlock) -> FloatArray:
-        out = block.workspace.array("scores", len(components), block.n_rows)
-        return block_scores(block, components, out)
 
-    return by_rows(X, np.zeros(X.shape[1]), scores, len(components))
+def _scores(block: RowBlock, components: FloatArray) -> FloatArray:
+    out: FloatArray = block.workspace.array("scores", len(components), block.n_rows)
+    return block_scores(block, components, out)
+
+
+def log_density(
+    j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, form: Form
+) -> FloatArray:
+    """Log density of score j, log f_j - 1/2 y_j^2, for every Gaussian, (C, n).
+
+    Scores are (q, n), of centred rows; `factors` are those of the form.
+    """
+    y, factor = form.standardised(j, scores, means, factors)
+    np.clip(y, -FARTHEST, FARTHEST, out=y)
+    y *= y
+    y *= -0.5
+    y += np.log(factor)[:, None]
+    return y
 
 
 def log_joint(
@@ -45,12 +65,22 @@ def log_joint(
 
     `gaussians` describe the scores of centred rows.
     """
-    theta = form.theta(gaussians)
+    factors = form.factors(gaussians)
 
     def rows(block: RowBlock) -> FloatArray:
-        return block_log_joint(block, block_features(block, components, form), theta)
+        return scores_log_joint(_scores(block, components), gaussians, factors, form)
 
-    return by_rows(X, center, rows, len(theta))
+    return by_rows(X, center, rows, len(gaussians.means))
+
+
+def scores_log_joint(
+    scores: FloatArray, gaussians: ProjectedGaussians, factors: FloatArray, form: Form
+) -> FloatArray:
+    """The same from scores of centred rows, (q, n) to (C, n)."""
+    joint = np.repeat(gaussians.log_priors[:, None], scores.shape[1], axis=1)
+    for j in range(len(scores)):
+        joint += log_density(j, scores, gaussians.means, factors, form)
+    return joint
 
 
 def squared_distances(
@@ -61,12 +91,9 @@ def squared_distances(
     form: Form,
 ) -> FloatArray:
     """Squared Mahalanobis distances to every Gaussian inside the projection, (n, C)."""
-
-    def rows(block: RowBlock) -> FloatArray:
-        out = block.workspace.array("scores", len(components), block.n_rows)
-        return form.squared_distances(block_scores(block, components, out), gaussians)
-
-    return by_rows(X, center, rows, len(gaussians.means))
+    factors = form.factors(gaussians)
+    at_means = np.diag(scores_log_joint(gaussians.means.T, gaussians, factors, form))
+    return np.maximum(2.0 * (at_means - log_joint(X, center, components, gaussians, form)), 0.0)
 
 
 def sum_by_class(log_joints: FloatArray, gaussian_classes: IntArray, n_classes: int) -> FloatArray:
