@@ -8,8 +8,7 @@ LAYERS = [
     {"opgd.core"},
     {"opgd._warnings", "opgd._callbacks"},
     {"opgd._validation"},
-    {"opgd._subclasses"},
-    {"opgd._estimator"},
+    {"opgd._subclasses", "opgd._problem", "opgd._estimator"},
     {"opgd.classifier"},
     {"opgd"},
 ]

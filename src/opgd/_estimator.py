@@ -1,37 +1,30 @@
-"""What the estimators share: posing a problem to the core, the normal form, using the result."""
+"""What the estimators share: using fitted Gaussians inside a projection."""
 
 import functools
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from scipy.special import chdtrc, logsumexp
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from opgd._warnings import DataWarning
-from opgd.core import starts
-from opgd.core.coordinates import Coordinates, Frame
+from opgd._callbacks import CallbackSupportMixin
+from opgd._validation import check_priors
+from opgd.core.coordinates import Coordinates
 from opgd.core.gaussians import FORMS, ProjectedGaussians
-from opgd.core.moments import Moments
-from opgd.core.objective import Objective
-from opgd.core.ordering import order_components
-from opgd.core.regularisation import regularise, unit_variance
-from opgd.core.scoring import log_joint, project_rows, squared_distances
-from opgd.core.solvers import SolverResult, continued, maximise, race
-from opgd.core.targets import Labelled
+from opgd.core.scoring import log_joint, project_rows, squared_distances, sum_by_class
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
-RACE_ITERATIONS = 10
 MAX_COVARIANCE_CELLS = 2**26
-STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
 
 
 @functools.cache
@@ -62,206 +55,14 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Everything that is fixed before the search for a projection begins."""
-
-    frame: Frame
-    coordinates: Coordinates
-    classes: Moments  # by class, whitened: what the first guesses are made of
-    objective: Objective
-    gaussian_classes: IntArray  # (C,)
-    priors: FloatArray  # (K,)
-    borrowed: FloatArray  # (C,)
-    within_borrowed: float
-
-
-def pose(
-    frame: Frame,
-    classes: Moments,
-    gaussians: Moments,
-    gaussian_classes: IntArray,
-    priors: FloatArray,
-    *,
-    coordinates: tuple[Coordinates, float],
-    covariance_type: str,
-    shrinkage: float,
-    ridge: float,
-) -> Problem:
-    """The labelled problem, from moments of sphered rows."""
-    whitened, within_borrowed = coordinates
-    level = unit_variance(frame, classes)
-    moments, borrowed = regularise(
-        frame, whitened, gaussians, level=level, shrinkage=shrinkage, ridge=ridge
-    )
-    shares = gaussians.weights / classes.weights[gaussian_classes]
-    objective = Objective(
-        frame.engine,
-        frame.engine_matrix(whitened),
-        moments,
-        np.log(priors[gaussian_classes]) + np.log(shares),
-        FORMS[covariance_type],
-        Labelled(gaussian_classes),
-    )
-    by_class = regularise(frame, whitened, classes, level=level, shrinkage=0.0, ridge=ridge)[0]
-    return Problem(
-        frame, whitened, by_class, objective, gaussian_classes, priors, borrowed, within_borrowed
-    )
-
-
-def first_guesses(
-    problem: Problem, init: Any, n_components: int, rng: np.random.RandomState
-) -> list[FloatArray]:
-    """Directions to begin with, rows of length one; more than one for "auto"."""
-    coordinates, classes = problem.coordinates, problem.classes
-    make: dict[str, Callable[[], FloatArray]] = {
-        "lda": lambda: starts.lda_axes(classes, n_components),
-        "save": lambda: starts.save_axes(classes, n_components),
-        "pca": lambda: starts.pca_axes(coordinates, n_components),
-        "paper": lambda: starts.paper_axes(coordinates, classes, n_components),
-        "random": lambda: starts.random_axes(coordinates.rank, n_components, rng),
-    }
-    if not isinstance(init, str):
-        guesses = [coordinates.directions(init[:n_components])]
-    else:
-        guesses = [make[name]() for name in (("lda", "pca") if init == "auto" else (init,))]
-    return [starts.unit_rows(guess) for guess in guesses]
-
-
-def search(
-    problem: Problem,
-    guesses: list[FloatArray],
-    *,
-    max_iter: int,
-    tol: float,
-    n_random: int,
-    rng: np.random.RandomState,
-    on_iteration: Callable[[FloatArray, float], None],
-) -> SolverResult:
-    """Race the first guesses, climb from the winner, then from random starts; keep the best."""
-    objective = problem.objective
-    climb = partial(maximise, objective, tol=tol, on_iteration=on_iteration)
-    if len(guesses) == 1:
-        best = climb(guesses[0], max_iter=max_iter)
-    else:
-        few = min(RACE_ITERATIONS, max_iter)
-        best = race(objective, guesses, max_iter=few, tol=tol, on_iteration=on_iteration)
-        if few < max_iter and not best.converged:
-            best = continued(best, climb(best.directions, max_iter=max_iter - best.n_iter))
-    n_evaluations = best.n_evaluations
-    for _ in range(n_random):
-        start = starts.random_axes(problem.coordinates.rank, len(guesses[0]), rng)
-        run = climb(start, max_iter=max_iter)
-        n_evaluations += run.n_evaluations
-        best = max(best, run, key=lambda result: result.value)
-    if best.n_iter >= max_iter > 0 and not best.converged:
-        warnings.warn(
-            f"The projection has not converged after max_iter={max_iter} iterations "
-            f"(log-likelihood {best.value * objective.engine.total_weight:.6g}). "
-            "Increase max_iter, or loosen tol if this is close enough.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    return replace(best, n_evaluations=n_evaluations)
-
-
-def normal_form(problem: Problem, directions: FloatArray) -> FloatArray:
-    """One of the many projections with the same value: definite basis, length and sign.
-
-    A "full" model depends on the span alone, so its basis is turned to the LDA axes inside the
-    span, then the SAVE axes. Rows have length one (pooled within-class variance one), and the
-    largest loading on standardised columns is positive.
-    """
-    if problem.objective.form is FORMS["full"]:
-        span = np.linalg.qr(directions.T)[0].T
-        directions = starts.lda_axes(problem.classes.mapped(span.T), len(span)) @ span
-    directions = starts.unit_rows(directions)
-    coordinates = problem.coordinates
-    loadings = directions @ coordinates.whitener.T @ coordinates.basis.T
-    largest = loadings[np.arange(len(loadings)), np.argmax(np.abs(loadings), axis=1)]
-    return directions * np.where(largest < 0, -1.0, 1.0)[:, None]
-
-
-def fitted_attributes(problem: Problem, directions: FloatArray) -> dict[str, Any]:
-    """What an estimator needs to predict and transform with these directions."""
-    coordinates, moments = problem.coordinates, problem.objective.moments
-    components = coordinates.components(directions)
-    gaussians = problem.objective.gaussians(directions)
-    return {
-        "components_": components,
-        "n_components_": len(components),
-        "means_": coordinates.raw_means(moments.means),
-        "projected_means_": gaussians.means + components @ coordinates.center,
-        "projected_variances_": gaussians.variances,
-        "gaussian_classes_": problem.gaussian_classes,
-        "_coordinates": coordinates,
-        "_covariances": moments.covariances,
-        "_gaussians": gaussians,
-    }
-
-
-def ordered_attributes(problem: Problem, result: SolverResult) -> tuple[FloatArray, dict[str, Any]]:
-    """Directions in normal form and in the paper's order, and what each adds."""
-    directions = normal_form(problem, result.directions)
-    order, values = order_components(problem.objective, directions)
-    weight = problem.objective.engine.total_weight
-    without_axes = float(problem.classes.priors @ np.log(problem.priors))
-    gains = np.diff(values, prepend=without_axes)
-    total = gains.sum()
-    shares = gains / total if total > 0 else np.full(len(gains), 1 / len(gains))
-    return directions[order], {
-        "log_likelihood_": float(values[-1] * weight),
-        "component_log_likelihoods_": values * weight,
-        "component_shares_": shares,
-        # finding that the start cannot be improved counts as an iteration
-        "n_iter_": max(result.n_iter, int(result.n_evaluations > 0)),
-        "n_evaluations_": result.n_evaluations,
-        "converged_": result.converged,
-        "loss_curve_": [-value for value in result.history],
-    }
-
-
-def warn_of_data(problem: Problem, labels: list[str], columns: list[str], notes: list[str]) -> None:
-    """One warning that names every column and class for which the fit had to decide something."""
-    frame = problem.frame
-    if len(frame.constant):
-        notes.append(f"constant columns get zero loadings: {_listed(columns, frame.constant)}")
-    if len(frame.collinear):
-        notes.append(
-            "collinear columns share their loadings: "
-            f"{_listed(columns, frame.collinear)} can be computed from the others"
-        )
-    if problem.within_borrowed > 0:
-        rows = " (there are no more rows than columns)" if frame.few_rows else ""
-        notes.append(
-            f"the pooled covariance of the classes is singular{rows}: "
-            f"{problem.within_borrowed:.0%} of it is the identity on standardised columns, "
-            "and probabilities may be overconfident; set ridge to choose this yourself"
-        )
-    poor = np.unique(problem.gaussian_classes[problem.borrowed > 0])
-    if len(poor):
-        notes.append(
-            f"classes with a singular covariance borrow from the pooled one: "
-            f"{_listed(labels, poor)}; set shrinkage or ridge to choose this yourself"
-        )
-    if notes:
-        warnings.warn("; ".join(notes) + ".", DataWarning, stacklevel=5)
-
-
-def _listed(names: list[str], indices: IntArray, most: int = 8) -> str:
-    shown = ", ".join(names[i] for i in indices[:most])
-    left = len(indices) - most
-    return f"{shown} and {left} more" if left > 0 else shown
-
-
 class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Fitted Gaussians inside a projection: transform and distances."""
 
     _coordinates: Coordinates
     _covariances: FloatArray
     _gaussians: ProjectedGaussians
+    _covariance_type: str
     components_: FloatArray
-    covariance_type: str
 
     @property
     def covariances_(self) -> FloatArray:
@@ -291,7 +92,7 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             return log_joint(X, *self._model())
 
     def _model(self) -> tuple[FloatArray, FloatArray, ProjectedGaussians, Any]:
-        form = FORMS[self.covariance_type]
+        form = FORMS[self._covariance_type]
         return self._coordinates.center, self.components_, self._gaussians, form
 
     def transform(self, X: Any) -> AnyArray:
@@ -331,3 +132,89 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             nearest = squared_distances(X, *self._model()).min(axis=1)
         probability: FloatArray = chdtrc(self._n_features_out, nearest)
         return probability
+
+
+class GaussianClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
+    """Fitted Gaussians that stand for classes: predictions and probabilities."""
+
+    _temperature = 1.0
+    classes_: AnyArray
+    priors_: FloatArray
+    gaussian_classes_: IntArray
+
+    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
+        """log(pi_k phi_k) by class, divided by the temperature, (n, K)."""
+        log_joint = self._log_joint(X)
+        by_class = sum_by_class(log_joint, self.gaussian_classes_, len(self.classes_))
+        by_class /= self._temperature
+        if priors is None:
+            return by_class
+        new = check_priors(priors, self.classes_, self.priors_)
+        return by_class + np.log(new / self.priors_)
+
+    def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
+        """Log joint densities of rows and classes; for two classes, their log odds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        by_class = self._class_log_joint(X, priors)
+        if len(self.classes_) == 2:
+            return by_class[:, 1] - by_class[:, 0]
+        return by_class
+
+    def predict(self, X: Any, priors: Any = None) -> AnyArray:
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        strongest = np.argmax(self._class_log_joint(X, priors), axis=1)
+        labels: AnyArray = self.classes_[strongest]
+        return labels
+
+    def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
+        """Log posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        log_posteriors : ndarray of shape (n_samples, n_classes)
+        """
+        by_class = self._class_log_joint(X, priors)
+        log_posteriors: FloatArray = by_class - logsumexp(by_class, axis=1, keepdims=True)
+        return log_posteriors
+
+    def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
+        """Posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        priors : as in the constructor, default=None
+            Other class probabilities than those of the fit.
+
+        Returns
+        -------
+        posteriors : ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X, priors))

@@ -4,22 +4,22 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.special import logsumexp
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from opgd._callbacks import CallbackSupportMixin, FitProgress, with_callbacks
+from opgd._callbacks import FitProgress, with_callbacks
 from opgd._estimator import (
     FLOAT_DTYPES,
+    GaussianClassifier,
+    one_blas_thread,
+    restore_on_failure,
+)
+from opgd._problem import (
     STARTS,
-    GaussianProjection,
     Problem,
     first_guesses,
     fitted_attributes,
-    one_blas_thread,
     ordered_attributes,
     pose,
-    restore_on_failure,
     search,
     warn_of_data,
 )
@@ -38,11 +38,10 @@ from opgd._validation import (
 )
 from opgd.core.coordinates import make_frame
 from opgd.core.regularisation import whitened_coordinates
-from opgd.core.scoring import sum_by_class
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
+class OPGDClassifier(GaussianClassifier):
     """Gaussian discriminant on the linear axes that tell classes apart best.
 
     Finds the projection V that maximises the log posterior probability of the rows' own classes,
@@ -206,7 +205,11 @@ class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
         X, classes, codes, weights = self._check_data(X, y, sample_weight)
         with one_blas_thread():
             problem, priors = self._pose(X, classes, codes, weights)
-            constants = {"classes_": classes, "priors_": priors}
+            constants = {
+                "classes_": classes,
+                "priors_": priors,
+                "_covariance_type": self.covariance_type,
+            }
             progress = FitProgress(
                 self,
                 data,
@@ -332,79 +335,3 @@ class OPGDClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
         if names is None:
             return [f"column {j}" for j in range(self.n_features_in_)]
         return [repr(name) for name in names]
-
-    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
-        """log(pi_k phi_k) by class, (n, K)."""
-        log_joint = self._log_joint(X)
-        by_class = sum_by_class(log_joint, self.gaussian_classes_, len(self.classes_))
-        if priors is None:
-            return by_class
-        new = check_priors(priors, self.classes_, self.priors_)
-        return by_class + np.log(new / self.priors_)
-
-    def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
-        """Log joint densities of rows and classes; for two classes, their log odds.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        by_class = self._class_log_joint(X, priors)
-        if len(self.classes_) == 2:
-            return by_class[:, 1] - by_class[:, 0]
-        return by_class
-
-    def predict(self, X: Any, priors: Any = None) -> AnyArray:
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        strongest = np.argmax(self._class_log_joint(X, priors), axis=1)
-        labels: AnyArray = self.classes_[strongest]
-        return labels
-
-    def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
-        """Log posterior probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
-
-        Returns
-        -------
-        log_posteriors : ndarray of shape (n_samples, n_classes)
-        """
-        by_class = self._class_log_joint(X, priors)
-        log_posteriors: FloatArray = by_class - logsumexp(by_class, axis=1, keepdims=True)
-        return log_posteriors
-
-    def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
-        """Posterior probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
-
-        Returns
-        -------
-        posteriors : ndarray of shape (n_samples, n_classes)
-        """
-        return np.exp(self.predict_log_proba(X, priors))

@@ -6,13 +6,17 @@ columns. The share that is borrowed is the share of directions without variance,
 ranks alone: a row of weight five counts as five rows.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
 from opgd.core.coordinates import WITHIN_FLOOR, Coordinates, Frame, whiten
 from opgd.core.moments import Moments
-from opgd.core.types import FloatArray
+from opgd.core.types import FloatArray, IntArray
 
+CLASS_ROWS = 0.2
+"""Rows per dimension that a subclass's covariance takes from its class."""
 VARIANCE_FLOOR = 1e-6
 """Share of the pooled variance below which a class has none: expanded squares lose digits there."""
 
@@ -47,7 +51,7 @@ def regularise(
     gaussians: Moments,
     *,
     level: float,
-    shrinkage: float = 0.0,
+    shrinkage: float | None = 0.0,
     ridge: float = 0.0,
 ) -> tuple[Moments, FloatArray]:
     """Friedman's two shrinkages, then borrowing where a covariance is still singular.
@@ -59,20 +63,64 @@ def regularise(
     ----------
     gaussians : of sphered rows
     level : variance that the ridge gives to a standardised column, tr(Sigma_W) / p
+    shrinkage : None estimates one for each Gaussian, see `estimated_shrinkage`
 
     Returns
     -------
     moments : in whitened coordinates
     borrowed : ndarray of shape (C,), share of the pooled covariance added to a singular one
     """
-    covariances = (1 - shrinkage) * gaussians.covariances + shrinkage * gaussians.within
-    covariances = (1 - ridge) * covariances + ridge * level * frame.identity
     whitener = coordinates.whitener / frame.spread[:, None]
-    moments = Moments(gaussians.weights, gaussians.means, covariances).mapped(whitener)
-    borrowed = np.array([missing_share(covariance) for covariance in moments.covariances])
+    moments = gaussians.mapped(whitener)
+    within = moments.within
+    shares = estimated_shrinkage(moments) if shrinkage is None else np.asarray(shrinkage)
+    shares = np.broadcast_to(shares, len(moments.weights))[:, None, None]
+    covariances = (1 - shares) * moments.covariances + shares * within
+    unit = level * whitener.T @ frame.identity @ whitener
+    covariances = (1 - ridge) * covariances + ridge * unit
+    borrowed = np.array([missing_share(covariance) for covariance in covariances])
     shares = borrowed[:, None, None]
-    covariances = (1 - shares) * moments.covariances + shares * np.eye(coordinates.rank)
-    return Moments(moments.weights, moments.means, covariances), borrowed
+    covariances = (1 - shares) * covariances + shares * np.eye(coordinates.rank)
+    return replace(moments, covariances=covariances), borrowed
+
+
+def estimated_shrinkage(moments: Moments) -> FloatArray:
+    """Share of the pooled covariance that minimises the expected squared error, (C,).
+
+    As Ledoit & Wolf, with the pooled covariance W as the target and the sampling error of a
+    Gaussian's covariance S, which needs no second pass over the rows (as in OAS):
+
+        share = (tr(S)^2 + tr(S^2)) / n_c / ||S - W||^2,    at most 1
+
+    in whitened coordinates, so that it does not depend on the units of the columns.
+    """
+    S = moments.covariances
+    error = (np.trace(S, axis1=1, axis2=2) ** 2 + np.sum(S * S, axis=(1, 2))) / moments.weights
+    distance = np.sum((S - moments.within) ** 2, axis=(1, 2))
+    return np.where(error < distance, error / np.where(distance > 0, distance, 1.0), 1.0)
+
+
+def draw_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
+    """Draw Gaussians that share a class towards what they have in common.
+
+    A subclass has few rows for a covariance of its own, so it counts as if `CLASS_ROWS` rows per
+    dimension had come from the covariance pooled over the class's Gaussians, and one row from the
+    mean of the class. A class with a single Gaussian is not changed.
+    """
+    n_features = gaussians.means.shape[1]
+    n_classes = int(gaussian_classes.max()) + 1
+    classes = gaussians.merged(gaussian_classes, n_classes)
+    alone = np.bincount(gaussian_classes)[gaussian_classes] == 1
+    shares = gaussians.weights / classes.weights[gaussian_classes]
+    covariances, means = gaussians.covariances.copy(), gaussians.means.copy()
+    for c in np.flatnonzero(~alone):
+        siblings = gaussian_classes == gaussian_classes[c]
+        pooled = np.tensordot(shares[siblings], gaussians.covariances[siblings], axes=1)
+        weight = gaussians.weights[c]
+        extra = CLASS_ROWS * n_features
+        covariances[c] = (weight * covariances[c] + extra * pooled) / (weight + extra)
+        means[c] = (weight * means[c] + classes.means[gaussian_classes[c]]) / (weight + 1)
+    return Moments(gaussians.weights, means, covariances)
 
 
 def missing_share(covariance: FloatArray) -> float:
