@@ -53,7 +53,7 @@ def make_objective(shape: Shape, rng: np.random.Generator) -> Objective:
     center = X.mean(axis=0)
     weights = np.bincount(labels, minlength=n_classes).astype(np.float64)
     covariances = np.tile(np.eye(n_columns), (n_classes, 1, 1))
-    moments = Moments(weights, means - center, covariances)
+    moments = Moments(weights, weights, means - center, covariances)
     return Objective(
         RowEngine(X, labels, center=center),
         np.eye(n_columns),

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "FitProgress", "TaskProgress", "with_callbacks"]
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -93,3 +93,26 @@ class FitProgress:
             **self.data,
             "reconstruction_attributes": lambda: self.describe(directions),
         }
+
+
+class TaskProgress:
+    """Tells an estimator's callbacks of independent tasks as they are done."""
+
+    def __init__(self, estimator: Any, data: dict[str, Any], n_tasks: int) -> None:
+        self.state = {"estimator": estimator, **data}
+        self.root: Any = None
+        if hasattr(estimator, "_init_callback_context"):
+            self.root = estimator._init_callback_context(max_subtasks=n_tasks)
+            self.root.call_on_fit_task_begin(**self.state)
+
+    def step(self) -> None:
+        """One more task is done."""
+        if self.root is not None:
+            task = self.root.subcontext(task_name="path")
+            task.call_on_fit_task_begin(**self.state)
+            task.call_on_fit_task_end(**self.state)
+
+    def finish(self) -> None:
+        """All tasks are done."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(**self.state)

@@ -1,12 +1,13 @@
 """What the estimators share: using fitted Gaussians inside a projection."""
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, logsumexp
+from scipy.special import chdtrc
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -20,11 +21,37 @@ from opgd._callbacks import CallbackSupportMixin
 from opgd._validation import check_priors
 from opgd.core.coordinates import Coordinates
 from opgd.core.gaussians import FORMS, ProjectedGaussians
-from opgd.core.scoring import log_joint, project_rows, squared_distances, sum_by_class
+from opgd.core.scoring import log_joint, project_rows, squared_distances
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
 MAX_COVARIANCE_CELLS = 2**26
+
+
+class _OneBlasThread:
+    """The limit is one for the process, so fits that overlap in time share it.
+
+    The first to come sets it and the last to go lifts it; had each its own, the first to go would
+    lift it for the others, and the last put back what it found: one thread, for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._limit = _blas().limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.__exit__(None, None, None)
 
 
 @functools.cache
@@ -32,11 +59,17 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread: its threads fight over blocks this small, ours share the rows."""
-    with _blas().limit(limits=1, user_api="blas"):
+    _ONE_BLAS_THREAD.enter()
+    try:
         yield
+    finally:
+        _ONE_BLAS_THREAD.leave()
 
 
 def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,13 +101,20 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def covariances_(self) -> FloatArray:
         """Covariances of the Gaussians in the space of the columns, (C, p, p).
 
-        Made when asked for: with many columns they are far larger than the model.
+        Made when asked for: with many columns they are far larger than the model. Directions in
+        which the training rows do not differ at all have no variance here, ridge or not.
         """
         check_is_fitted(self)
         shape = (len(self._covariances), *[len(self._coordinates.center)] * 2)
         if np.prod(shape) > MAX_COVARIANCE_CELLS:
             raise AttributeError(f"covariances_ of shape {shape} would be too large to make.")
-        return np.stack([self._coordinates.raw_covariance(own) for own in self._covariances])
+        raw = [self._coordinates.raw_covariance(own) for own in self._covariances]
+        return np.stack([0.5 * (own + own.T) for own in raw])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     @property
     def _n_features_out(self) -> int:
@@ -84,12 +124,6 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         check_is_fitted(self)
         rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES)
         return rows
-
-    def _log_joint(self, X: Any) -> FloatArray:
-        """log(pi_c phi_c) of every row and Gaussian, (n, C)."""
-        X = self._check_rows(X)
-        with one_blas_thread():
-            return log_joint(X, *self._model())
 
     def _model(self) -> tuple[FloatArray, FloatArray, ProjectedGaussians, Any]:
         form = FORMS[self._covariance_type]
@@ -114,10 +148,10 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """How usual rows are for the Gaussian nearest to them.
 
         The probability, under that Gaussian, of scores at least as far from its mean
-        (Mahalanobis distance inside the projection). Rows that come from the model have
-        typicalities spread evenly from 0 to 1; a row of 1e-6 is far from all training data, and
-        its class probabilities are an extrapolation however confident they look. Only the
-        components are looked at: what a row does across them is not seen.
+        (Mahalanobis distance inside the projection). Of rows that come from the model, at most a
+        share t has a typicality below t (fewer where Gaussians overlap); a row of 1e-6 is far from
+        all training data, and its class probabilities are an extrapolation however confident they
+        look. Only the components are looked at: what a row does across them is not seen.
 
         Parameters
         ----------
@@ -144,13 +178,14 @@ class GaussianClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjecti
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """log(pi_k phi_k) by class, divided by the temperature, (n, K)."""
-        log_joint = self._log_joint(X)
-        by_class = sum_by_class(log_joint, self.gaussian_classes_, len(self.classes_))
+        X = self._check_rows(X)
+        with one_blas_thread():
+            by_class = log_joint(X, *self._model(), groups=self.gaussian_classes_)
         by_class /= self._temperature
-        if priors is None:
-            return by_class
-        new = check_priors(priors, self.classes_, self.priors_)
-        return by_class + np.log(new / self.priors_)
+        if priors is not None:
+            new = check_priors(priors, self.classes_, self.priors_)
+            by_class += np.log(new) - np.log(self.priors_)
+        return by_class
 
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
         """Log joint densities of rows and classes; for two classes, their log odds.
@@ -200,8 +235,10 @@ class GaussianClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjecti
         -------
         log_posteriors : ndarray of shape (n_samples, n_classes)
         """
-        by_class = self._class_log_joint(X, priors)
-        log_posteriors: FloatArray = by_class - logsumexp(by_class, axis=1, keepdims=True)
+        log_posteriors = self._class_log_joint(X, priors)
+        # the peak goes first: far away, log joints are too large to carry the log of a sum
+        log_posteriors -= log_posteriors.max(axis=1, keepdims=True)
+        log_posteriors -= np.log(np.exp(log_posteriors).sum(axis=1, keepdims=True))
         return log_posteriors
 
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:

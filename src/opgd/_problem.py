@@ -9,20 +9,34 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from opgd._subclasses import split_classes
 from opgd._warnings import DataWarning
 from opgd.core import starts
-from opgd.core.coordinates import Coordinates, Frame
+from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.ordering import order_components
-from opgd.core.regularisation import draw_to_classes, regularise, unit_variance
-from opgd.core.solvers import SolverResult, continued, maximise, race
+from opgd.core.regularisation import (
+    draw_to_classes,
+    regularise,
+    unit_variance,
+    whitened_coordinates,
+)
+from opgd.core.solvers import SolverResult, best_of, continued, maximise
 from opgd.core.targets import Labelled
-from opgd.core.types import FloatArray, IntArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 RACE_ITERATIONS = 10
 STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows with labels, made ready once for any number of settings."""
+
+    frame: Frame
+    classes: Moments  # of sphered rows
 
 
 @dataclass(frozen=True)
@@ -39,37 +53,61 @@ class Problem:
     within_borrowed: float
 
 
+def prepare(
+    X: AnyArray, codes: IntArray, n_classes: int, weights: FloatArray | None, n_threads: int = 1
+) -> Prepared:
+    """Pass over the rows for all that does not depend on settings."""
+    try:
+        frame = make_frame(X, codes, weights, n_threads)
+    except OverflowError as error:
+        raise ValueError(f"X has values too large to compute with: {error}; rescale X.") from None
+    if frame.basis.shape[1] == 0:
+        raise ValueError("All columns of X are constant: no axis can tell the classes apart.")
+    return Prepared(frame, frame.moments(codes, n_classes))
+
+
 def pose(
-    frame: Frame,
-    classes: Moments,
-    gaussians: Moments,
-    gaussian_classes: IntArray,
+    prepared: Prepared,
     priors: FloatArray,
     *,
-    coordinates: tuple[Coordinates, float],
+    numbers: IntArray,
     covariance_type: str,
-    shrinkage: float,
+    shrinkage: float | str,
     ridge: float,
 ) -> Problem:
-    """The labelled problem, from moments of sphered rows."""
-    whitened, within_borrowed = coordinates
+    """The problem of labelled rows; `numbers` of Gaussians by class, `priors` by class."""
+    frame, classes = prepared.frame, prepared.classes
+    coordinates, within_borrowed = whitened_coordinates(frame, classes, ridge)
+    gaussians, gaussian_classes = classes, np.arange(classes.n_groups)
+    if np.any(numbers != 1):
+        labels, gaussian_classes = split_classes(frame, coordinates, numbers)
+        gaussians = frame.moments(labels, len(gaussian_classes))
     level = unit_variance(frame, classes)
+    share = None if isinstance(shrinkage, str) else shrinkage
     moments, borrowed = regularise(
-        frame, whitened, gaussians, level=level, shrinkage=shrinkage, ridge=ridge
+        frame, coordinates, gaussians, level=level, shrinkage=share, ridge=ridge
     )
-    moments = draw_to_classes(moments, gaussian_classes)
     shares = gaussians.weights / classes.weights[gaussian_classes]
     objective = Objective(
         frame.engine,
-        frame.engine_matrix(whitened),
-        moments,
+        frame.engine_matrix(coordinates),
+        draw_to_classes(moments, gaussian_classes),
         np.log(priors[gaussian_classes]) + np.log(shares),
         FORMS[covariance_type],
         Labelled(gaussian_classes),
     )
-    by_class = regularise(frame, whitened, classes, level=level, shrinkage=0.0, ridge=ridge)[0]
+    by_class = moments
+    if gaussians is not classes or share != 0:
+        by_class, _ = regularise(frame, coordinates, classes, level=level, ridge=ridge)
     return Problem(
-        frame, whitened, by_class, objective, gaussian_classes, priors, borrowed, within_borrowed
+        frame,
+        coordinates,
+        by_class,
+        objective,
+        gaussian_classes,
+        priors,
+        borrowed,
+        within_borrowed,
     )
 
 
@@ -86,10 +124,22 @@ def first_guesses(
         "random": lambda: starts.random_axes(coordinates.rank, n_components, rng),
     }
     if not isinstance(init, str):
-        guesses = [coordinates.directions(init[:n_components])]
+        guesses = [given_directions(problem, init[:n_components])]
     else:
         guesses = [make[name]() for name in (("lda", "pca") if init == "auto" else (init,))]
     return [starts.unit_rows(guess) for guess in guesses]
+
+
+def given_directions(problem: Problem, components: FloatArray) -> FloatArray:
+    """Components given by hand as directions; they must be some, where rows differ."""
+    directions = problem.coordinates.directions(components)
+    lengths = np.linalg.norm(directions, axis=1)
+    if not np.all(lengths > 1e-10 * np.linalg.norm(components * problem.frame.scale, axis=1)):
+        raise ValueError("init has a component along which the rows of X do not differ.")
+    full = problem.objective.form is FORMS["full"]
+    if full and np.linalg.matrix_rank(starts.unit_rows(directions), tol=1e-8) < len(directions):
+        raise ValueError("init has components that are combinations of the others.")
+    return directions
 
 
 def search(
@@ -100,22 +150,29 @@ def search(
     tol: float,
     n_random: int,
     rng: np.random.RandomState,
-    on_iteration: Callable[[FloatArray, float], None],
+    on_iteration: Callable[[str, FloatArray, float], None],
 ) -> SolverResult:
-    """Race the first guesses, climb from the winner, then from random starts; keep the best."""
+    """Race the first guesses, climb from the winner, then from random starts; keep the best.
+
+    `on_iteration` is told which search it is, where it has come to, and the value there.
+    """
     objective = problem.objective
-    climb = partial(maximise, objective, tol=tol, on_iteration=on_iteration)
+
+    def climb(start: FloatArray, name: str, most: int = max_iter) -> SolverResult:
+        tell = partial(on_iteration, name)
+        return maximise(objective, start, max_iter=most, tol=tol, on_iteration=tell)
+
     if len(guesses) == 1:
-        best = climb(guesses[0], max_iter=max_iter)
+        best = climb(guesses[0], "search 1")
     else:
         few = min(RACE_ITERATIONS, max_iter)
-        best = race(objective, guesses, max_iter=few, tol=tol, on_iteration=on_iteration)
+        best = best_of([climb(own, f"guess {i + 1}", few) for i, own in enumerate(guesses)])
         if few < max_iter and not best.converged:
-            best = continued(best, climb(best.directions, max_iter=max_iter - best.n_iter))
+            best = continued(best, climb(best.directions, "search 1", max_iter - best.n_iter))
     n_evaluations = best.n_evaluations
-    for _ in range(n_random):
+    for number in range(n_random):
         start = starts.random_axes(problem.coordinates.rank, len(guesses[0]), rng)
-        run = climb(start, max_iter=max_iter)
+        run = climb(start, f"search {number + 2}")
         n_evaluations += run.n_evaluations
         best = max(best, run, key=lambda result: result.value)
     if best.n_iter >= max_iter > 0 and not best.converged:

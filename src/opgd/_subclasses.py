@@ -12,17 +12,26 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._validation import check_integer
+from opgd._validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
 from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.regularisation import CLASS_ROWS, VARIANCE_FLOOR
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
+MOST_SUBCLASSES = 8
 MAX_SAMPLE = 20_000
 """Rows of a class from which its centres are found; all rows are then assigned to them."""
 
 
+AUTO = 0
+"""Stands for a number of Gaussians that is chosen from the rows."""
+
+
 def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
-    """Number of Gaussians for each class, from an integer or a dict by label."""
+    """Number of Gaussians for each class, from an integer, a dict by label, or "auto"."""
+    if isinstance(n_subclasses, str):
+        check_choice("n_subclasses", n_subclasses, ["auto"])
+        return np.full(len(classes), AUTO)
     if isinstance(n_subclasses, Mapping):
         labels = classes.tolist()
         unknown = [label for label in n_subclasses if label not in labels]
@@ -66,21 +75,61 @@ def _cluster(
     number: int,
 ) -> IntArray:
     """Codes 0..m-1 of the members of one class, m <= number, none of them empty."""
+    whole = np.zeros(len(members), dtype=np.intp)
     if number == 1 or len(members) == 1:
-        return np.zeros(len(members), dtype=np.intp)
+        return whole
     # above MAX_SAMPLE rows, centres are found on evenly spaced ones
     seen = members[:: -(-len(members) // MAX_SAMPLE)]
     rows = _whitened(engine, whitener, seen)
     weights = np.ones(len(seen)) if engine.weights is None else engine.weights[seen]
-    centres = first_centres(rows, weights, min(number, len(seen)))
-    kmeans = KMeans(len(centres), init=centres, n_init=1)
-    with warnings.catch_warnings():
-        # fewer distinct rows than centres: the empty ones are dropped below
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        kmeans.fit(rows, sample_weight=weights)
+    # weights may have any sum; as counts they are worth Kish's effective number at least
+    weights = weights * max(1.0, weights.sum() / (weights @ weights))
+    if number == AUTO:
+        most = min(MOST_SUBCLASSES, int(weights.sum() / (2 * (rows.shape[1] + 1))))
+        kmeans = max(
+            [_kmeans(rows, weights, m) for m in range(1, max(most, 1) + 1)],
+            key=lambda own: penalised_likelihood(rows, weights, own.labels_),
+        )
+    else:
+        kmeans = _kmeans(rows, weights, min(number, len(seen)))
     if len(seen) < len(members):
         rows = _whitened(engine, whitener, members)
     return np.unique(kmeans.predict(rows), return_inverse=True)[1].astype(np.intp)
+
+
+def _kmeans(rows: FloatArray, weights: FloatArray, number: int) -> KMeans:
+    centres = first_centres(rows, weights, number)
+    with warnings.catch_warnings():
+        # fewer distinct rows than centres: the empty ones are dropped by the caller
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return KMeans(len(centres), init=centres, n_init=1).fit(rows, sample_weight=weights)
+
+
+def penalised_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray) -> float:
+    """Classification likelihood of a split into Gaussians, less half of BIC's penalty.
+
+    Covariances are diagonal on the principal axes of the rows and drawn towards the pooled ones
+    (by `CLASS_ROWS` rows per dimension), so that a part of few rows is not taken for a sharp one.
+    A row counts for its own part only: cutting one Gaussian in two loses more by the choice of the
+    part than it gains in variance.
+    """
+    shares = weights / weights.sum()
+    centred = rows - shares @ rows
+    axes = np.linalg.svd(np.sqrt(shares)[:, None] * centred, full_matrices=False)[2]
+    scores = centred @ axes.T
+    member = labels == np.unique(labels)[:, None]  # (m, n)
+    sizes = member @ weights
+    means = (member * weights) @ scores / sizes[:, None]
+    squares = (member * weights) @ scores**2 / sizes[:, None]
+    variances = squares - means**2
+    pooled = sizes @ variances / sizes.sum()
+    extra = CLASS_ROWS * rows.shape[1]
+    drawn = (sizes[:, None] * variances + extra * pooled) / (sizes[:, None] + extra)
+    drawn = np.maximum(drawn, VARIANCE_FLOOR)
+    log_likelihood = sizes @ (np.log(sizes / sizes.sum()) - 0.5 * np.log(drawn).sum(axis=1))
+    log_likelihood -= 0.5 * np.sum(sizes[:, None] * variances / drawn)
+    n_parameters = len(sizes) * (2 * rows.shape[1] + 1)
+    return float(log_likelihood - 0.5 * n_parameters * np.log(weights.sum()))
 
 
 def first_centres(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:

@@ -10,6 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
+MAX_WEIGHT = 1e150
+"""Squares of weights are added up."""
+
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
     """An integer in a closed range."""
@@ -21,6 +24,12 @@ def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = 
     if number < lowest or (highest is not None and number > highest):
         raise ValueError(message)
     return number
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """None or an integer that scikit-learn understands as a number of workers."""
+    if n_jobs is not None and check_integer("n_jobs", n_jobs, -(2**15)) == 0:
+        raise ValueError("n_jobs must not be 0; None or 1 means one worker, -1 all cores.")
 
 
 def check_share(name: str, value: Any) -> float:
@@ -76,6 +85,8 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
     if y.dtype == object and any(label is None for label in y):
         raise ValueError("y has rows without a label (None); leave those rows out.")
     kinds = {type(label) for label in y} if y.dtype == object else set()
+    if all(issubclass(kind, str) for kind in kinds):
+        kinds = set()  # NumPy's own strings are strings
     if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
         names = sorted(kind.__name__ for kind in kinds)
         raise ValueError(
@@ -102,6 +113,8 @@ def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
         raise ValueError("sample_weight has negative entries.")
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
+    if weights.max() > MAX_WEIGHT:
+        raise ValueError("sample_weight has entries too large to be added up; rescale them.")
     return weights
 
 
@@ -116,6 +129,8 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
                 f"got {priors!r}."
             )
         return np.full(len(classes), 1.0 / len(classes))
+    if hasattr(priors, "to_dict"):  # a pandas Series knows the classes by its index
+        priors = priors.to_dict()
     if isinstance(priors, Mapping):
         unknown = [label for label in priors if label not in classes.tolist()]
         missing = [label for label in classes.tolist() if label not in priors]

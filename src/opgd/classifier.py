@@ -1,5 +1,7 @@
 """OPGDClassifier: the paper's Section 3."""
 
+from collections import Counter
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -15,20 +17,23 @@ from opgd._estimator import (
 )
 from opgd._problem import (
     STARTS,
+    Prepared,
     Problem,
     first_guesses,
     fitted_attributes,
     ordered_attributes,
     pose,
+    prepare,
     search,
     warn_of_data,
 )
-from opgd._subclasses import check_n_subclasses, split_classes
+from opgd._subclasses import check_n_subclasses
 from opgd._validation import (
     check_choice,
     check_components_init,
     check_flag,
     check_integer,
+    check_n_jobs,
     check_positive,
     check_priors,
     check_sample_weight,
@@ -36,8 +41,6 @@ from opgd._validation import (
     check_share,
     encode_labels,
 )
-from opgd.core.coordinates import make_frame
-from opgd.core.regularisation import whitened_coordinates
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -59,13 +62,16 @@ class OPGDClassifier(GaussianClassifier):
         Number of axes, from 1 to n_features. None means ``min(n_features, max(2, n_classes - 1))``:
         a problem of two classes deserves a picture too. Where rows differ in fewer dimensions than
         that, all of those are used, and a warning says so if a number was given.
-    n_subclasses : int or dict, default=1
+    n_subclasses : int, dict or "auto", default=1
         Gaussians per class, the same for all or by label (labels left out have one). A class is
-        split by k-means; its probability is the sum over its Gaussians.
+        split by k-means; its probability is the sum over its Gaussians, which are drawn a little
+        towards what they have in common. "auto" chooses for each class by a penalised likelihood,
+        at most one Gaussian for every ``2 (n_features + 1)`` rows and at most eight.
     covariance_type : {"diag", "full"}, default="diag"
         Covariances inside the projection: the diagonal (the paper) or all of V'Sigma_k V.
-    shrinkage : float, default=0.0
-        Share of the pooled covariance in each class's, from 0 to 1.
+    shrinkage : float or "auto", default=0.0
+        Share of the pooled covariance in each class's, from 0 to 1. "auto" estimates the share
+        with the least expected error for each class (as Ledoit-Wolf and OAS, in closed form).
     ridge : float, default=0.0
         Share of the identity (on standardised columns, at the average within-class variance) in
         each covariance, from 0 to 1.
@@ -155,7 +161,7 @@ class OPGDClassifier(GaussianClassifier):
         *,
         n_subclasses: Any = 1,
         covariance_type: str = "diag",
-        shrinkage: float = 0.0,
+        shrinkage: float | str = 0.0,
         ridge: float = 0.0,
         priors: Any = None,
         init: Any = "auto",
@@ -204,12 +210,9 @@ class OPGDClassifier(GaussianClassifier):
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X, classes, codes, weights = self._check_data(X, y, sample_weight)
         with one_blas_thread():
-            problem, priors = self._pose(X, classes, codes, weights)
-            constants = {
-                "classes_": classes,
-                "priors_": priors,
-                "_covariance_type": self.covariance_type,
-            }
+            n_threads = effective_n_jobs(self.n_jobs)
+            prepared = prepare(X, codes, len(classes), weights, n_threads)
+            problem, constants = self._pose(prepared, classes)
             progress = FitProgress(
                 self,
                 data,
@@ -238,7 +241,8 @@ class OPGDClassifier(GaussianClassifier):
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
-        check_share("shrinkage", self.shrinkage)
+        if self.shrinkage != "auto":
+            check_share("shrinkage", self.shrinkage)
         check_share("ridge", self.ridge)
         if isinstance(self.init, str) or np.ndim(self.init) == 0:
             check_choice("init", self.init, STARTS)
@@ -247,8 +251,7 @@ class OPGDClassifier(GaussianClassifier):
         check_positive("tol", self.tol)
         check_flag("warm_start", self.warm_start)
         check_integer("verbose", self.verbose)
-        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, -(2**15)) == 0:
-            raise ValueError("n_jobs must not be 0; None or 1 means one thread, -1 all cores.")
+        check_n_jobs(self.n_jobs)
 
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any
@@ -265,67 +268,56 @@ class OPGDClassifier(GaussianClassifier):
             )
         return X, *encode_labels(y), weights
 
-    def _pose(
-        self,
-        X: AnyArray,
-        classes: AnyArray,
-        codes: IntArray,
-        weights: FloatArray | None,
-    ) -> tuple[Problem, FloatArray]:
-        """The problem for the core, and the class priors."""
-        numbers = check_n_subclasses(self.n_subclasses, classes)
-        frame = make_frame(X, codes, weights, effective_n_jobs(self.n_jobs))
-        if frame.basis.shape[1] == 0:
-            raise ValueError("All columns of X are constant: no axis can tell the classes apart.")
-        by_class = frame.moments(codes, len(classes))
-        priors = check_priors(self.priors, classes, by_class.priors)
-        coordinates = whitened_coordinates(frame, by_class, self.ridge)
-        gaussians, gaussian_classes = by_class, np.arange(len(classes))
-        if np.any(numbers > 1):
-            labels, gaussian_classes = split_classes(frame, coordinates[0], numbers)
-            gaussians = frame.moments(labels, len(gaussian_classes))
+    def _pose(self, prepared: Prepared, classes: AnyArray) -> tuple[Problem, dict[str, Any]]:
+        """The problem for the core, and the fitted attributes that no search changes."""
+        priors = check_priors(self.priors, classes, prepared.classes.priors)
         problem = pose(
-            frame,
-            by_class,
-            gaussians,
-            gaussian_classes,
+            prepared,
             priors,
-            coordinates=coordinates,
+            numbers=check_n_subclasses(self.n_subclasses, classes),
             covariance_type=self.covariance_type,
             shrinkage=self.shrinkage,
             ridge=self.ridge,
         )
-        return problem, priors
+        return problem, {
+            "classes_": classes,
+            "priors_": priors,
+            "_covariance_type": self.covariance_type,
+        }
 
     def _count_axes(self, problem: Problem, n_classes: int) -> tuple[int, list[str]]:
-        rank = problem.coordinates.rank
-        if self.n_components is None:
+        rank, wanted = problem.coordinates.rank, self.n_components
+        if wanted is None and not isinstance(self.init, str):
+            wanted = len(self.init)
+        if wanted is None:
             return min(rank, max(2, n_classes - 1)), []
-        if self.n_components <= rank:
-            return self.n_components, []
+        if wanted <= rank:
+            return wanted, []
         note = f"rows differ in {rank} dimensions only, so {rank} axes are found"
-        return rank, [f"{note} instead of n_components={self.n_components}"]
+        return rank, [f"{note} instead of {wanted}"]
 
     def _first_guesses(
         self, problem: Problem, n_components: int, rng: np.random.RandomState
     ) -> list[FloatArray]:
         n_features = self.n_features_in_
-        wanted = (n_components, n_features)
+        last = getattr(self, "components_", np.empty(0))
+        if self.warm_start and last.shape == (n_components, n_features):
+            with suppress(ValueError):  # the last axes may have become constant
+                return first_guesses(problem, last, n_components, rng)
         init = self.init
-        if self.warm_start and getattr(self, "components_", np.empty(0)).shape == wanted:
-            init = self.components_
-        elif not isinstance(init, str):
-            init = check_components_init(init, self.n_components or n_components, n_features)
+        if not isinstance(init, str):
+            wanted = len(init) if self.n_components is None else self.n_components
+            init = check_components_init(init, wanted, n_features)
         return first_guesses(problem, init, n_components, rng)
 
     def _on_iteration(self, progress: FitProgress, total_weight: float) -> Any:
-        count = 0
+        counts: Counter[str] = Counter()
 
-        def report(directions: FloatArray, value: float) -> None:
-            nonlocal count
-            count += 1
+        def report(search: str, directions: FloatArray, value: float) -> None:
+            counts[search] += 1
+            count = counts[search]
             if self.verbose and count % self.verbose == 0:
-                print(f"iteration {count}: log-likelihood {value * total_weight:.6g}")
+                print(f"{search}, iteration {count}: log-likelihood {value * total_weight:.6g}")
             progress.step(directions)
 
         return report

@@ -15,8 +15,10 @@ KINDS = ["labelled", "strongest", "mixed"]
 
 def random_moments(rng, n_gaussians, n_features):
     factors = rng.normal(size=(n_gaussians, n_features, 2 * n_features))
+    weights = rng.uniform(1, 3, size=n_gaussians)
     return Moments(
-        rng.uniform(1, 3, size=n_gaussians),
+        weights,
+        weights,
         rng.normal(size=(n_gaussians, n_features)),
         factors @ factors.transpose(0, 2, 1) / (2 * n_features),
     )

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from opgd.core import ordering
 from opgd.core.ordering import order_components, values_of_first, values_with_each
 from tests.core.problems import KINDS, small_objective
 
@@ -23,8 +24,9 @@ def test_values_with_each_agree_with_the_kernel(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_order_is_greedy(rng):
-    objective = small_objective(rng)
+@pytest.mark.parametrize("form", ["diag", "full"])
+def test_order_is_greedy(form, rng):
+    objective = small_objective(rng, form=form)
     directions = rng.normal(size=(4, 6))
     order, values = order_components(objective, directions)
     assert sorted(order) == [0, 1, 2, 3]
@@ -35,7 +37,10 @@ def test_order_is_greedy(rng):
         assert np.argmax(tried) == 0
 
 
-def test_full_covariances_keep_the_order_of_their_basis(rng):
+def test_many_axes_with_full_covariances_keep_the_order_of_their_basis(rng, monkeypatch):
+    monkeypatch.setattr(ordering, "MOST_FULL", 2)
     objective = small_objective(rng, form="full")
-    order, _ = order_components(objective, rng.normal(size=(3, 6)))
+    directions = rng.normal(size=(3, 6))
+    order, values = order_components(objective, directions)
     assert list(order) == [0, 1, 2]
+    assert values[-1] == pytest.approx(objective.value_and_gradient(directions)[0], rel=1e-10)

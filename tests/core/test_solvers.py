@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from opgd.core.solvers import continued, maximise, race
+from opgd.core.solvers import best_of, continued, maximise
 from opgd.core.starts import random_axes
 from tests.core.problems import small_objective
 
@@ -55,11 +55,11 @@ def test_a_tolerance_below_rounding_still_ends(rng):
     assert result.n_iter < 2000
 
 
-def test_race_takes_the_highest_and_counts_all_evaluations(rng):
+def test_best_of_several_counts_all_evaluations(rng):
     objective = small_objective(rng)
     guesses = [start_of(seed) for seed in range(3)]
     runs = [maximise(objective, guess, max_iter=5) for guess in guesses]
-    winner = race(objective, guesses, max_iter=5)
+    winner = best_of(runs)
     assert winner.value == max(run.value for run in runs)
     assert winner.n_evaluations == sum(run.n_evaluations for run in runs)
     rest = maximise(objective, winner.directions)

@@ -121,6 +121,8 @@ def make_frame(
 ) -> Frame:
     """Standardise columns and find the directions in which rows differ."""
     center, size = locate_columns(X, weights, n_threads)
+    if not np.all(np.isfinite(center + size)):
+        raise OverflowError("differences within a column overflow")
     constant = size <= 8 * np.finfo(X.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
     if len(X) <= X.shape[1]:

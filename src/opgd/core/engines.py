@@ -36,14 +36,14 @@ class Workspace:
     """Buffers that are allocated once and used again for every block of a thread."""
 
     def __init__(self) -> None:
-        self._buffers: dict[str, AnyArray] = {}
+        self._buffers: dict[str, FloatArray] = {}
 
-    def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Any:
+    def array(self, name: str, *shape: int) -> Any:
         """An uninitialised, contiguous array; the same memory for the same name."""
         size = int(np.prod(shape))
         buffer = self._buffers.get(name)
         if buffer is None or buffer.size < size:
-            buffer = self._buffers[name] = np.empty(size, dtype=dtype)
+            buffer = self._buffers[name] = np.empty(size)
         return buffer[:size].reshape(shape)
 
 
@@ -119,6 +119,13 @@ class RowEngine:
 
     def with_labels(self, labels: IntArray) -> "RowEngine":
         """The same rows with other codes."""
+        return self._copy(labels, self.block_rows)
+
+    def with_block_rows(self, least: int) -> "RowEngine":
+        """The same rows in blocks of at least so many."""
+        return self if least <= self.block_rows else self._copy(self.labels, least)
+
+    def _copy(self, labels: IntArray, block_rows: int) -> "RowEngine":
         return RowEngine(
             self.X,
             labels,
@@ -126,7 +133,7 @@ class RowEngine:
             center=self.center,
             subtract=self.subtract,
             n_threads=self.n_threads,
-            block_rows=self.block_rows,
+            block_rows=block_rows,
         )
 
     def blocks(self, part: int = 0, n_parts: int = 1, width: int = 0) -> Iterator[RowBlock]:

@@ -96,14 +96,20 @@ def log_ratios(
     return log_targeted, places, shares
 
 
-def block_value(
-    block: RowBlock, components: FloatArray, theta: FloatArray, form: Form, targets: Targets
-) -> float:
-    """sum_i w_i log(targeted density / total density) over a block."""
-    features = block_features(block, components, form)
-    joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
-    log_ratio, _, _ = log_ratios(block, joint, len(theta), targets)
+def block_value(block: RowBlock, log_joint: FloatArray, targets: Targets) -> float:
+    """sum_i w_i log(targeted density / total density) over a block, from log joints (C, n)."""
+    n_gaussians, n_rows = log_joint.shape
+    allowed = targets.allowed(block.labels, log_joint)  # (n_allowed, n)
+    own = log_joint[np.minimum(allowed, n_gaussians - 1), np.arange(n_rows)]
+    own[allowed == n_gaussians] = -np.inf
+    log_ratio = _log_sum(own) - _log_sum(log_joint)
     return float(log_ratio.sum() if block.weights is None else block.weights @ log_ratio)
+
+
+def _log_sum(values: FloatArray) -> FloatArray:
+    """Log-sum-exp along the first axis."""
+    peak = values.max(axis=0)
+    return np.log(np.exp(values - peak).sum(axis=0)) + peak
 
 
 def block_sums(

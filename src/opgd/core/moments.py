@@ -19,24 +19,34 @@ class Moments:
     """
 
     weights: FloatArray  # (n_groups,)
+    square_weights: FloatArray  # (n_groups,), sums of squared weights of rows
     means: FloatArray  # (n_groups, n_features)
     covariances: FloatArray  # (n_groups, n_features, n_features)
 
     def __add__(self, other: "Moments") -> "Moments":
         weights = self.weights + other.weights
-        share = np.divide(other.weights, weights, out=np.zeros_like(weights), where=weights > 0)
-        step = other.means - self.means
-        cross = (share * (1 - share))[:, None, None] * (step[:, :, None] * step[:, None, :])
-        mine, theirs = (1 - share)[:, None, None], share[:, None, None]
-        return Moments(
-            weights,
-            self.means + share[:, None] * step,
-            mine * self.covariances + theirs * other.covariances + cross,
-        )
+        shares = np.divide(other.weights, weights, out=np.zeros_like(weights), where=weights > 0)
+        means = self.means + shares[:, None] * (other.means - self.means)
+        covariances = self.covariances.copy()
+        for group in np.flatnonzero(other.weights):
+            share, step = shares[group], other.means[group] - self.means[group]
+            covariances[group] *= 1 - share
+            covariances[group] += share * other.covariances[group]
+            covariances[group] += share * (1 - share) * np.outer(step, step)
+        return Moments(weights, self.square_weights + other.square_weights, means, covariances)
 
     @property
     def n_groups(self) -> int:
         return len(self.weights)
+
+    @property
+    def counts(self) -> FloatArray:
+        """How many rows a group is worth, (n_groups,).
+
+        The sum of weights, so that a row of weight two is two rows; but no less than Kish's
+        effective number, so that weights may also be scaled to any sum.
+        """
+        return np.maximum(self.weights, self.weights**2 / self.square_weights)
 
     @property
     def priors(self) -> FloatArray:
@@ -67,7 +77,8 @@ class Moments:
 
     def mapped(self, matrix: FloatArray) -> "Moments":
         """Moments of the rows x @ matrix; matrix (n_features, n_new)."""
-        return Moments(self.weights, self.means @ matrix, matrix.T @ self.covariances @ matrix)
+        covariances = matrix.T @ self.covariances @ matrix
+        return Moments(self.weights, self.square_weights, self.means @ matrix, covariances)
 
     def merged(self, parents: IntArray, n_parents: int) -> "Moments":
         """Moments of unions of groups: group g belongs to union `parents[g]`."""
@@ -77,7 +88,8 @@ class Moments:
         means = shares @ self.means
         steps = self.means - means[parents]  # (n_groups, n_features)
         spread = self.covariances + steps[:, :, None] * steps[:, None, :]
-        return Moments(weights, means, np.tensordot(shares, spread, axes=1))
+        square_weights = member @ self.square_weights
+        return Moments(weights, square_weights, means, np.tensordot(shares, spread, axes=1))
 
 
 Mapping = Callable[[FloatArray], FloatArray]
@@ -88,7 +100,7 @@ def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
     """Moments by label of one block of rows, in the coordinates mapping(x - center)."""
     rows = mapping(block.centred())
     n_features = rows.shape[1]
-    weights = np.zeros(n_groups)
+    weights, square_weights = np.zeros((2, n_groups))
     means = np.zeros((n_groups, n_features))
     covariances = np.zeros((n_groups, n_features, n_features))
     by_group = np.argsort(block.labels, kind="stable")
@@ -97,16 +109,21 @@ def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
         members = by_group[ends[group] : ends[group + 1]]
         own = rows[members]
         own_weights = np.ones(len(members)) if block.weights is None else block.weights[members]
-        weights[group] = own_weights.sum()
+        weights[group], square_weights[group] = own_weights.sum(), own_weights @ own_weights
         means[group] = own_weights @ own / weights[group]
         own -= means[group]
         own *= np.sqrt(own_weights / weights[group])[:, None]
         covariances[group] = own.T @ own
-    return Moments(weights, means, covariances)
+    return Moments(weights, square_weights, means, covariances)
 
 
 def group_moments(engine: RowEngine, n_groups: int, mapping: Mapping) -> Moments:
-    """Moments by label of all rows, in the coordinates mapping(x - center)."""
+    """Moments by label of all rows, in the coordinates mapping(x - center).
+
+    Blocks hold at least as many cells as the covariances they add to, which would cost more than
+    the rows otherwise.
+    """
+    engine = engine.with_block_rows(2 * n_groups * engine.X.shape[1])
     return engine.sum(lambda block: block_moments(block, n_groups, mapping))
 
 
@@ -145,8 +162,9 @@ def locate_columns(
         own = np.ones(block.n_rows) if block.weights is None else block.weights
         return ColumnSums(own.sum(), own @ block.X, block.X.min(axis=0), block.X.max(axis=0))
 
-    sums = engine.sum(block_sums)
-    extent = sums.highest - sums.lowest
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
+        sums = engine.sum(block_sums)
+        extent = sums.highest - sums.lowest
     _, exponent = np.frexp(extent)
     size = np.where(extent > 0, np.ldexp(1.0, exponent), 0.0)
     return origin + sums.total / sums.weight, size

@@ -1,14 +1,22 @@
 """The objective of the paper, for labelled, unlabelled and partly labelled rows alike."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
-from opgd.core.engines import RowEngine
+import numpy as np
+
+from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import Form, ProjectedGaussians
-from opgd.core.kernels import block_sums, block_value
+from opgd.core.kernels import block_scores, block_sums, block_value
 from opgd.core.moments import Moments
 from opgd.core.penalties import Orthonormality
+from opgd.core.scoring import log_density
 from opgd.core.targets import Targets
 from opgd.core.types import FloatArray
+
+AxisDensity = Callable[[int], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -48,14 +56,38 @@ class Objective:
 
     def value(self, directions: FloatArray) -> float:
         """Mean objective at directions (q, R)."""
-        theta = self.form.theta(self.gaussians(directions))
-        components = directions @ self.whitener.T
-        total = self.engine.sum(
-            lambda block: block_value(block, components, theta, self.form, self.targets),
-            width=theta.shape[1],
-        )
+
+        def all_axes(density: AxisDensity) -> Iterator[FloatArray]:
+            yield reduce(add, map(density, range(len(directions))))
+
+        value = self.values(directions, all_axes)[0]
         penalty = self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0
-        return total / self.engine.total_weight + penalty
+        return float(value) + penalty
+
+    def values(
+        self, directions: FloatArray, choices: Callable[[AxisDensity], Iterator[FloatArray]]
+    ) -> FloatArray:
+        """Mean objective, without penalty, of several choices among the axes.
+
+        `choices` gets a function from the index of an axis to its log densities (C, n) on a block,
+        and makes of it the sums, (C, n), of which the objective is wanted.
+        """
+        gaussians = self.gaussians(directions)
+        factors = self.form.factors(gaussians)
+        components = directions @ self.whitener.T
+
+        def block_values(block: RowBlock) -> FloatArray:
+            scores = block.workspace.array("scores", len(components), block.n_rows)
+            block_scores(block, components, scores)
+
+            def density(j: int) -> FloatArray:
+                return log_density(j, scores, gaussians.means, factors, self.form)
+
+            joints = (own + gaussians.log_priors[:, None] for own in choices(density))
+            return np.array([block_value(block, joint, self.targets) for joint in joints])
+
+        means: FloatArray = self.engine.sum(block_values) / self.engine.total_weight
+        return means
 
     def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]:
         """Mean objective and its gradient, (q, R)."""

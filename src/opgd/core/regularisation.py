@@ -2,8 +2,9 @@
 
 A class whose covariance says nothing about some directions borrows from the pooled covariance;
 the pooled covariance, where it is singular itself, borrows from the identity on standardised
-columns. The share that is borrowed is the share of directions without variance, so it depends on
-ranks alone: a row of weight five counts as five rows.
+columns. The share that is borrowed is the share of directions without variance, for as few rows as
+there are dimensions; with more rows it falls in proportion, since a variance that many rows do not
+show is a finding, not a gap.
 """
 
 from dataclasses import replace
@@ -31,12 +32,18 @@ def whitened_coordinates(
     """
     unit = unit_variance(frame, classes) * frame.identity
     within = (1 - ridge) * classes.within + ridge * unit
-    missing = int(np.sum(linalg.eigvalsh(within) < WITHIN_FLOOR))
+    rank = int(np.sum(linalg.eigvalsh(within) >= WITHIN_FLOOR))
     share = 0.0
-    if missing:
-        share = 1.0 - (len(within) - missing) / frame.n_active
+    if rank < len(within):
+        share = borrowed_share(1.0 - rank / frame.n_active, classes.counts.sum(), frame.n_active)
         within = (1 - share) * within + share * unit
     return whiten(frame, within), share
+
+
+def borrowed_share(missing: float, count: float, n_features: int) -> float:
+    """What a covariance with a share of directions `missing` borrows, for so many rows."""
+    share = missing * min(1.0, (n_features + 1) / count)
+    return max(share, 2 * VARIANCE_FLOOR) if missing > 0 else 0.0
 
 
 def unit_variance(frame: Frame, classes: Moments) -> float:
@@ -78,9 +85,18 @@ def regularise(
     covariances = (1 - shares) * moments.covariances + shares * within
     unit = level * whitener.T @ frame.identity @ whitener
     covariances = (1 - ridge) * covariances + ridge * unit
-    borrowed = np.array([missing_share(covariance) for covariance in covariances])
+    rank = coordinates.rank
+    pooled = np.tensordot(moments.priors, covariances, axes=1)
+    gap = borrowed_share(missing_share(pooled), float(moments.counts.sum()), rank)
+    pooled = (1 - gap) * pooled + gap * np.eye(rank)
+    borrowed = np.array(
+        [
+            borrowed_share(missing_share(covariance), count, rank)
+            for covariance, count in zip(covariances, moments.counts, strict=True)
+        ]
+    )
     shares = borrowed[:, None, None]
-    covariances = (1 - shares) * covariances + shares * np.eye(coordinates.rank)
+    covariances = (1 - shares) * covariances + shares * pooled
     return replace(moments, covariances=covariances), borrowed
 
 
@@ -95,7 +111,7 @@ def estimated_shrinkage(moments: Moments) -> FloatArray:
     in whitened coordinates, so that it does not depend on the units of the columns.
     """
     S = moments.covariances
-    error = (np.trace(S, axis1=1, axis2=2) ** 2 + np.sum(S * S, axis=(1, 2))) / moments.weights
+    error = (np.trace(S, axis1=1, axis2=2) ** 2 + np.sum(S * S, axis=(1, 2))) / moments.counts
     distance = np.sum((S - moments.within) ** 2, axis=(1, 2))
     return np.where(error < distance, error / np.where(distance > 0, distance, 1.0), 1.0)
 
@@ -116,11 +132,10 @@ def draw_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
     for c in np.flatnonzero(~alone):
         siblings = gaussian_classes == gaussian_classes[c]
         pooled = np.tensordot(shares[siblings], gaussians.covariances[siblings], axes=1)
-        weight = gaussians.weights[c]
-        extra = CLASS_ROWS * n_features
-        covariances[c] = (weight * covariances[c] + extra * pooled) / (weight + extra)
-        means[c] = (weight * means[c] + classes.means[gaussian_classes[c]]) / (weight + 1)
-    return Moments(gaussians.weights, means, covariances)
+        count, extra = gaussians.counts[c], CLASS_ROWS * n_features
+        covariances[c] = (count * covariances[c] + extra * pooled) / (count + extra)
+        means[c] = (count * means[c] + classes.means[gaussian_classes[c]]) / (count + 1)
+    return replace(gaussians, means=means, covariances=covariances)
 
 
 def missing_share(covariance: FloatArray) -> float:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import logsumexp
 
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import Form, ProjectedGaussians
@@ -60,17 +59,21 @@ def log_joint(
     components: FloatArray,
     gaussians: ProjectedGaussians,
     form: Form,
+    groups: IntArray | None = None,
 ) -> FloatArray:
     """log(pi_c phi_c) of rows less the constant of the normal density, (n, C).
 
-    `gaussians` describe the scores of centred rows.
+    `gaussians` describe the scores of centred rows. With `groups`, the classes of the Gaussians,
+    it is summed by class, (n, K).
     """
     factors = form.factors(gaussians)
+    groups = np.arange(len(gaussians.means)) if groups is None else groups
 
     def rows(block: RowBlock) -> FloatArray:
-        return scores_log_joint(_scores(block, components), gaussians, factors, form)
+        joint = scores_log_joint(_scores(block, components), gaussians, factors, form)
+        return log_sum_by_group(joint, groups)
 
-    return by_rows(X, center, rows, len(gaussians.means))
+    return by_rows(X, center, rows, int(groups[-1]) + 1)
 
 
 def scores_log_joint(
@@ -96,9 +99,12 @@ def squared_distances(
     return np.maximum(2.0 * (at_means - log_joint(X, center, components, gaussians, form)), 0.0)
 
 
-def sum_by_class(log_joints: FloatArray, gaussian_classes: IntArray, n_classes: int) -> FloatArray:
-    """Log-sum-exp of a class's own Gaussians, (n, C) to (n, K)."""
-    if len(gaussian_classes) == n_classes:
+def log_sum_by_group(log_joints: FloatArray, groups: IntArray) -> FloatArray:
+    """Log-sum-exp over the rows of each group, (C, n) to (K, n); groups ascend from 0."""
+    first = np.searchsorted(groups, np.arange(groups[-1] + 1))
+    if len(first) == len(groups):
         return log_joints
-    by_class = [logsumexp(log_joints[:, gaussian_classes == k], axis=1) for k in range(n_classes)]
-    return np.column_stack(by_class)
+    peaks = np.maximum.reduceat(log_joints, first, axis=0)
+    sums = np.add.reduceat(np.exp(log_joints - peaks[groups]), first, axis=0)
+    summed: FloatArray = np.log(sums) + peaks
+    return summed

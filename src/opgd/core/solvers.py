@@ -37,14 +37,18 @@ class _Search:
     best_value: float = -np.inf
     n_evaluations: int = 0
     history: list[float] = field(default_factory=list)
+    last: tuple[FloatArray, float, FloatArray] | None = None
 
     def loss(self, flat: FloatArray) -> tuple[float, FloatArray]:
-        directions = flat.reshape(self.shape)
-        value, gradient = self.objective.value_and_gradient(directions)
-        self.n_evaluations += 1
-        if value > self.best_value:
-            self.best, self.best_value = directions.copy(), value
-        return -value, -gradient.ravel()
+        if self.last is None or not np.array_equal(self.last[0], flat):
+            directions = flat.reshape(self.shape)
+            value, gradient = self.objective.value_and_gradient(directions)
+            self.n_evaluations += 1
+            if value > self.best_value:
+                self.best, self.best_value = directions.copy(), value
+            self.last = flat.copy(), -value, -gradient.ravel()
+        _, loss, slope = self.last  # SciPy asks again for where a search begins
+        return loss, slope
 
     def after_iteration(self, intermediate_result: optimize.OptimizeResult) -> None:
         value = -float(intermediate_result.fun)
@@ -71,9 +75,10 @@ def maximise(
     on_iteration : called with (directions, value) after every iteration; may raise StopIteration
     """
     search = _Search(objective, start.shape, on_iteration, best=start.copy())
+    if max_iter == 0:  # no gradient, which full covariances on many axes make dear
+        value = objective.value(start)
+        return SolverResult(start, value, 0, 0, True, "max_iter is 0: the start itself", [value])
     search.history.append(-search.loss(start.ravel())[0])
-    if max_iter == 0:
-        return _result(search, 0, converged=True, message="max_iter is 0: the start itself")
     n_iter = 0
     while True:
         value_before = search.best_value
@@ -99,26 +104,16 @@ def maximise(
         # a line search that fails at once after a fresh start has met rounding error: nothing
         # better can be told apart from here
         converged = bool(outcome.success) or (failed and n_iter < max_iter)
+        converged = converged and bool(np.isfinite(search.best_value))
         return _result(search, n_iter, converged=converged, message=str(outcome.message))
 
 
-def race(
-    objective: Objective,
-    starts: Sequence[FloatArray],
-    *,
-    max_iter: int = 10,
-    tol: float = 1e-6,
-    on_iteration: Callable[[FloatArray, float], None] | None = None,
-) -> SolverResult:
-    """Climb a little way from every start; the one that is highest then, with all evaluations.
+def best_of(runs: Sequence[SolverResult]) -> SolverResult:
+    """The highest of several short runs, with the evaluations of all.
 
     Values at the starts themselves say little: the LDA axes nearly always begin highest, and
     other axes often overtake them within a few iterations and end higher.
     """
-    runs = [
-        maximise(objective, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
-        for start in starts
-    ]
     best = max(runs, key=lambda run: run.value)
     return replace(best, n_evaluations=sum(run.n_evaluations for run in runs))
 

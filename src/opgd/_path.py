@@ -1,0 +1,222 @@
+"""Settings tried on one split: axes grown step by step, each model scored on the rows left out.
+
+A path begins as a fit begins, and goes on from its own solution: the axes found so far, and the
+next ones from the best of a few cheap guesses, are optimised together. The family contains its
+neighbours, which cost nothing to try and win where rows are few: reduced-rank LDA (all covariances
+pooled, LDA axes as they are) and regularised discriminant analysis (full covariances on all axes,
+where no projection is left to choose).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opgd._calibration import loss_curve
+from opgd._estimator import one_blas_thread
+from opgd._problem import Problem, first_guesses, fitted_attributes, prepare
+from opgd.classifier import OPGDClassifier
+from opgd.core import starts
+from opgd.core.solvers import best_of, maximise
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+PATH_TOL = 1e-4
+PATH_ITERATIONS = 60
+SEPARATED = -1e-3
+"""Mean log posterior above which training rows are told apart: further axes have nothing to do."""
+PATIENCE = 4
+"""Steps of a path without less error or log-loss on the rows left out, after which it ends."""
+RDA_SHRINKAGES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the grid, for every number of axes, in the words of the classifier."""
+
+    covariance_type: str
+    n_subclasses: Any
+    shrinkage: float | str
+    ridge: float
+    end: str | None = None  # "lda" or "rda": the two ends that need no search
+
+    def parameters(self, n_components: int) -> dict[str, Any]:
+        """Arguments of the OPGDClassifier that this setting stands for."""
+        chosen = {
+            "n_components": n_components,
+            "n_subclasses": self.n_subclasses,
+            "covariance_type": self.covariance_type,
+            "shrinkage": self.shrinkage,
+            "ridge": self.ridge,
+        }
+        return chosen if self.end is None else chosen | {"init": "lda", "max_iter": 0}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one model did on the rows left out of one split."""
+
+    setting: Setting
+    n_components: int
+    n_parameters: int
+    score: float
+    error: float
+    curve: FloatArray  # sums of log-losses by temperature
+    weight: float  # of the rows left out
+    components: AnyArray | None  # (n_components, n_features), None for the ends
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The same for the same model on other splits; RDA has all axes, however many there are."""
+        return repr(self.setting), -1 if self.setting.end == "rda" else self.n_components
+
+
+def end_settings(shrinkages: list[Any], ridges: list[float]) -> list[Setting]:
+    """The LDA and RDA ends of the grid."""
+    numbers = sorted({*RDA_SHRINKAGES, *[s for s in shrinkages if s != "auto" and s < 1]})
+    lda = [Setting("diag", 1, 1.0, ridge, "lda") for ridge in ridges]
+    return lda + [Setting("full", 1, s, ridge, "rda") for s in numbers for ridge in ridges]
+
+
+def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
+    """Directions for each of the ascending numbers of axes, each begun from the one before.
+
+    Ends early where the training rows are told apart.
+    """
+    rng = np.random.RandomState(0)
+    objective = problem.objective
+    directions = np.empty((0, problem.coordinates.rank))
+    for count in counts:
+        if len(directions) == 0:
+            guesses = first_guesses(problem, "auto", count, rng)
+            runs = [maximise(objective, own, max_iter=10, tol=PATH_TOL) for own in guesses]
+            start = best_of(runs).directions
+        else:
+            guesses = next_axes(problem, directions, count - len(directions))
+            grown = [np.vstack([directions, guess]) for guess in guesses]
+            start = max(grown, key=objective.value)
+        result = maximise(
+            objective, starts.unit_rows(start), max_iter=PATH_ITERATIONS, tol=PATH_TOL
+        )
+        directions = starts.unit_rows(result.directions)
+        yield directions
+        if result.value > SEPARATED:
+            return
+
+
+def next_axes(problem: Problem, directions: FloatArray, number: int) -> list[FloatArray]:
+    """Cheap guesses of further axes, (number, R) each, across those there are."""
+    across = np.linalg.qr(directions.T, mode="complete")[0][:, len(directions) :]  # (R, R - q)
+    classes = problem.classes.mapped(across)
+    principal = starts.pca_axes(problem.coordinates, problem.coordinates.rank) @ across
+    longest = np.linalg.svd(principal, full_matrices=False)[2]
+    guesses = [starts.lda_axes(classes, number), starts.save_axes(classes, number), longest]
+    return [starts.unit_rows(guess[:number]) @ across.T for guess in guesses]
+
+
+def directions_of(problem: Problem, setting: Setting, counts: list[int]) -> Iterator[FloatArray]:
+    """Directions of every model of a setting."""
+    rank = problem.coordinates.rank
+    if setting.end == "rda":
+        yield np.eye(rank)
+    elif setting.end == "lda":
+        n_axes = min(rank, max(1, problem.classes.n_groups - 1))
+        axes = starts.lda_axes(problem.classes, n_axes)
+        yield from (axes[:q] for q in sorted({*counts, n_axes}) if q <= n_axes)
+    else:
+        yield from grow(problem, [q for q in counts if q <= rank])
+
+
+def n_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
+    """Free numbers of a model: those of the axes, then means and variances on them."""
+    rank, n_gaussians = problem.coordinates.rank, len(problem.gaussian_classes)
+    q = n_components
+    if setting.end == "lda":
+        return q * (rank - q) + n_gaussians * q + rank
+    if setting.covariance_type == "full":
+        return q * (rank - q) + n_gaussians * (q + q * (q + 1) // 2)
+    return q * (rank - 1) + n_gaussians * 2 * q
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Labelled rows, as they go to every split."""
+
+    X: AnyArray  # (n, p)
+    codes: IntArray  # (n,), indices into classes
+    weights: FloatArray | None  # (n,)
+    classes: AnyArray  # (K,)
+
+    def rows(self, which: IntArray) -> "Sample":
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[which]
+        return Sample(self.X[which], self.codes[which], weights, self.classes)
+
+
+def try_settings(
+    train: Sample,
+    test: Sample,
+    settings: list[Setting],
+    counts: list[int],
+    scorer: Callable[..., float] | None,
+) -> list[Outcome]:
+    """Fit on some rows, score on others: all models of some settings.
+
+    `scorer` is one of scikit-learn's, or None for accuracy.
+    """
+    # a rare class may be absent from the training rows: it has no density there
+    present, codes = np.unique(train.codes, return_inverse=True)
+    outcomes = []
+    with one_blas_thread():
+        prepared = prepare(train.X, codes.astype(np.intp), len(present), train.weights)
+        for setting in settings:
+            model = OPGDClassifier(**setting.parameters(1))
+            problem, constants = model._pose(prepared, train.classes[present])
+            model.__dict__.update(constants, n_features_in_=train.X.shape[1])
+            path: list[Outcome] = []
+            for directions in directions_of(problem, setting, counts):
+                model.__dict__.update(fitted_attributes(problem, directions))
+                log_joint = np.full((len(test.X), len(test.classes)), -np.inf)
+                log_joint[:, present] = model._class_log_joint(test.X)
+                size = n_parameters(problem, setting, len(directions))
+                path.append(_outcome(model, setting, size, log_joint, test, scorer))
+                if _declines(path):
+                    break
+            outcomes += path
+    return outcomes
+
+
+def _declines(path: list[Outcome]) -> bool:
+    """Whether the last steps of a path brought nothing on the rows left out."""
+    if len(path) <= PATIENCE:
+        return False
+    before, after = path[:-PATIENCE], path[-PATIENCE:]
+    less_error = min(own.error for own in after) < min(own.error for own in before)
+    less_loss = min(own.curve.min() for own in after) < min(own.curve.min() for own in before)
+    return not less_error and not less_loss
+
+
+def _outcome(
+    model: OPGDClassifier,
+    setting: Setting,
+    size: int,
+    log_joint: FloatArray,
+    test: Sample,
+    scorer: Callable[..., float] | None,
+) -> Outcome:
+    weights = np.ones(len(test.X)) if test.weights is None else test.weights
+    error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
+    score = 1.0 - error
+    if scorer is not None:
+        known = {} if test.weights is None else {"sample_weight": test.weights}
+        score = float(scorer(model, test.X, test.classes[test.codes], **known))
+    return Outcome(
+        setting,
+        len(model.components_),
+        size,
+        score,
+        error,
+        loss_curve(log_joint, test.codes, weights),
+        float(weights.sum()),
+        None if setting.end else model.components_.astype(np.float32),
+    )

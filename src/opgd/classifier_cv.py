@@ -1,0 +1,356 @@
+"""OPGDClassifierCV: the number of axes and the regularisation, chosen on rows left out."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import product
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import validate_data
+
+from opgd._calibration import best_temperature, loss_at
+from opgd._callbacks import TaskProgress, with_callbacks
+from opgd._estimator import FLOAT_DTYPES, GaussianClassifier, restore_on_failure
+from opgd._path import Outcome, Sample, Setting, end_settings, try_settings
+from opgd._subclasses import check_n_subclasses
+from opgd._validation import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_n_jobs,
+    check_sample_weight,
+    check_share,
+    encode_labels,
+)
+from opgd.classifier import OPGDClassifier
+from opgd.core.types import AnyArray, IntArray
+
+DENSE_COUNTS = 6
+COUNT_RATIO = 1.3
+
+
+def thinned_counts(most: int) -> list[int]:
+    """All numbers of axes up to six, then each about 1.3 times the last, and the most."""
+    counts = list(range(1, min(DENSE_COUNTS, most) + 1))
+    while counts[-1] < most:
+        counts.append(min(most, max(counts[-1] + 1, round(COUNT_RATIO * counts[-1]))))
+    return counts
+
+
+class OPGDClassifierCV(GaussianClassifier):
+    """OPGDClassifier with its settings chosen by cross-validation.
+
+    On each split a path of axes is grown for every combination of the other settings: the axes
+    found so far and the next ones are optimised together, so many numbers of axes cost little more
+    than the last. Two neighbours that need no search are always tried as well and win where rows
+    are few: reduced-rank LDA, and regularised discriminant analysis on all axes. The chosen model
+    is fitted to all rows, from the components that did best on the rows left out and from the
+    default start, and the one of higher likelihood is kept.
+
+    Parameters
+    ----------
+    n_components : int, sequence of int or None, default=None
+        Numbers of axes to try. None means 1 to 6 and then each about 1.3 times the last, up to
+        n_features. A path ends early where it tells the training rows apart completely.
+    shrinkage, ridge : float or sequence, default=(0, 0.1, 0.5) and (0, 0.05, 0.3)
+        Values to try, see `OPGDClassifier`; "auto" may be among the shrinkages.
+    n_subclasses : int, "auto", dict or sequence of these, default=(1,)
+        Values to try.
+    covariance_type : {"diag", "full"} or sequence of these, default=("diag",)
+        Values to try.
+    cv : int, float, splitter or iterable of splits, default=5
+        Number of stratified folds; a share between 0 and 1 to be left out once (the paper's
+        validation share); or anything scikit-learn takes.
+    scoring : str or callable, default="accuracy"
+        A scorer of scikit-learn; the larger the better. "neg_log_loss" is that of calibrated
+        probabilities if `calibrate`.
+    calibrate : bool, default=True
+        Fit one temperature to the predictions for rows left out, and divide log joint densities by
+        it: probabilities become honest, predictions stay.
+    rule : {"best", "one_se"}, default="best"
+        "best" takes the highest mean score, then the least log-loss, then the fewest parameters;
+        "one_se" the fewest parameters among models within one standard error of the best.
+    n_jobs : int, default=None
+        Processes that share splits and settings; None means one, -1 all cores.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows left out where `cv` is a share.
+    verbose : int, default=0
+        Above 0, print a line for every path.
+
+    Attributes
+    ----------
+    best_estimator_ : OPGDClassifier
+        The chosen model, fitted to all rows. Its attributes (`components_`, `classes_`, `priors_`,
+        `means_`, `covariances_`, `projected_means_`, `projected_variances_`,
+        `gaussian_classes_`, `log_likelihood_`, `component_log_likelihoods_`,
+        `component_shares_`, `n_components_`, `n_iter_`, `n_evaluations_`, `converged_`,
+        `loss_curve_`) are attributes of this estimator too.
+    best_params_ : dict
+        Its settings.
+    best_score_ : float
+        Its mean score on rows left out.
+    best_index_ : int
+        Its place in `cv_results_`.
+    temperature_ : float
+        What log joint densities are divided by for probabilities; 1 without `calibrate`.
+    cv_results_ : dict of arrays
+        One entry for every model tried on all splits: `params`, `split0_test_score`, ...,
+        `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
+        `mean_test_log_loss`, `mean_test_calibrated_log_loss`, `temperature`, `n_parameters`.
+    n_splits_ : int
+        Number of splits.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when all are strings.
+
+    References
+    ----------
+    Hofmeyr, Kamper & Melonas, "Optimal Projections for Gaussian Discriminants", Section 4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifierCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OPGDClassifierCV(shrinkage=0, ridge=(0, 0.1)).fit(X, y)
+    >>> model.transform(X).shape == (150, model.best_params_["n_components"])
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        shrinkage: Any = (0.0, 0.1, 0.5),
+        ridge: Any = (0.0, 0.05, 0.3),
+        n_subclasses: Any = (1,),
+        covariance_type: Any = ("diag",),
+        cv: Any = 5,
+        scoring: Any = "accuracy",
+        calibrate: bool = True,
+        rule: str = "best",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+        self.ridge = ridge
+        self.n_subclasses = n_subclasses
+        self.covariance_type = covariance_type
+        self.cv = cv
+        self.scoring = scoring
+        self.calibrate = calibrate
+        self.rule = rule
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @restore_on_failure
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Try all settings on all splits, and fit the best to all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any one type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows, in fitting and in scoring.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows for splitters that keep them together.
+
+        Returns
+        -------
+        self : OPGDClassifierCV
+        """
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight, "groups": groups}}
+        sample, groups = self._check_data(X, y, sample_weight, groups)
+        self._check_parameters(sample.classes)
+        counts = self._counts(sample.X.shape[1])
+        splits = self._splits(sample, groups)
+        outcomes = self._try_all(sample, counts, splits, data)
+        table = self._tabulate(outcomes)
+        best = self._choose(table)
+        model = self._refit(X, y, sample_weight, table["params"][best], outcomes[best])
+        temperature = float(table["temperature"][best]) if self.calibrate else 1.0
+        names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
+        shared = {name: getattr(model, name) for name in names}
+        private = ["_coordinates", "_covariances", "_covariance_type", "_gaussians"]
+        self.__dict__.update(
+            shared,
+            **{name: getattr(model, name) for name in private},
+            best_estimator_=model,
+            best_params_=table["params"][best],
+            best_score_=float(table["mean_test_score"][best]),
+            best_index_=best,
+            temperature_=temperature,
+            _temperature=temperature,
+            cv_results_=table,
+            n_splits_=len(splits),
+        )
+        return self
+
+    def _check_data(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[Sample, AnyArray | None]:
+        X, y = validate_data(self, X, y, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        weights = check_sample_weight(sample_weight, X)
+        groups = None if groups is None else np.asarray(groups)
+        if groups is not None and len(groups) != len(X):
+            raise ValueError(f"groups has {len(groups)} entries for {len(X)} rows.")
+        if weights is not None and not np.all(weights) and not _is_iterable(self.cv):
+            present = weights > 0
+            X, y, weights = X[present], y[present], weights[present]
+            groups = None if groups is None else groups[present]
+        classes, codes = encode_labels(y)
+        return Sample(X, codes, weights, classes), groups
+
+    def _check_parameters(self, classes: AnyArray) -> None:
+        for value in _values(self.shrinkage):
+            if value != "auto":
+                check_share("shrinkage", value)
+        for value in _values(self.ridge):
+            check_share("ridge", value)
+        for value in _values(self.n_subclasses):
+            check_n_subclasses(value, classes)
+        for value in _values(self.covariance_type):
+            check_choice("covariance_type", value, ["diag", "full"])
+        check_flag("calibrate", self.calibrate)
+        check_choice("rule", self.rule, ["best", "one_se"])
+        check_integer("verbose", self.verbose)
+        check_n_jobs(self.n_jobs)
+
+    def _counts(self, n_features: int) -> list[int]:
+        if self.n_components is None:
+            return thinned_counts(n_features)
+        counts = {
+            check_integer("n_components", value, 1, n_features)
+            for value in _values(self.n_components)
+        }
+        return sorted(counts)
+
+    def _splits(self, sample: Sample, groups: Any) -> list[tuple[IntArray, IntArray]]:
+        cv = self.cv
+        if isinstance(cv, Real) and not isinstance(cv, int | np.integer):
+            if not 0 < float(cv) < 1:
+                raise ValueError(f"cv as a share of rows must lie between 0 and 1, got {cv!r}.")
+            cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
+        splitter = check_cv(cv, sample.codes, classifier=True)
+        return list(splitter.split(sample.X, sample.classes[sample.codes], groups))
+
+    def _try_all(
+        self,
+        sample: Sample,
+        counts: list[int],
+        splits: list[tuple[IntArray, IntArray]],
+        data: dict[str, Any],
+    ) -> list[list[Outcome]]:
+        """Outcomes of every model that was tried on all splits, in the order of the splits."""
+        shrinkages, ridges = _values(self.shrinkage), _values(self.ridge)
+        grid = product(
+            _values(self.covariance_type), _values(self.n_subclasses), shrinkages, ridges
+        )
+        jobs = [[Setting(*point)] for point in grid] + [end_settings(shrinkages, ridges)]
+        quick = self.scoring in ("accuracy", "neg_log_loss")
+        scorer = None if quick else get_scorer(self.scoring)
+        tasks = [(split, settings) for split in range(len(splits)) for settings in jobs]
+        progress = TaskProgress(self, data, len(tasks))
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(try_settings)(
+                sample.rows(splits[split][0]),
+                sample.rows(splits[split][1]),
+                settings,
+                counts,
+                scorer,
+            )
+            for split, settings in tasks
+        )
+        tried: dict[Any, list[Outcome]] = defaultdict(list)
+        for (split, settings), outcomes in zip(tasks, results, strict=True):
+            for outcome in outcomes:
+                tried[outcome.key].append(outcome)
+            if self.verbose:
+                what = "ends" if len(settings) > 1 else settings[0]
+                print(f"split {split + 1} of {len(splits)}: {what}, {len(outcomes)} models")
+            progress.step()
+        progress.finish()
+        return [outcomes for outcomes in tried.values() if len(outcomes) == len(splits)]
+
+    def _tabulate(self, models: list[list[Outcome]]) -> dict[str, Any]:
+        """The models as a dict of arrays, like GridSearchCV's."""
+        curves = np.array([np.sum([own.curve for own in model], axis=0) for model in models])
+        weights = np.array([sum(own.weight for own in model) for model in models])
+        fitted = [best_temperature(curve) for curve in curves]
+        temperatures = np.array([temperature for temperature, _ in fitted])
+        scores = np.array([[own.score for own in model] for model in models])
+        if self.scoring == "neg_log_loss":
+            used = temperatures if self.calibrate else np.ones(len(models))
+            scores = np.array(
+                [
+                    [-loss_at(own.curve, t) / own.weight for own in model]
+                    for model, t in zip(models, used, strict=True)
+                ]
+            )
+        means = scores.mean(axis=1)
+        return {
+            "params": [model[0].setting.parameters(model[0].n_components) for model in models],
+            **{f"split{i}_test_score": own for i, own in enumerate(scores.T)},
+            "mean_test_score": means,
+            "std_test_score": scores.std(axis=1),
+            "rank_test_score": 1 + np.sum(means[:, None] < means, axis=1),
+            "mean_test_error": np.array([np.mean([own.error for own in m]) for m in models]),
+            "mean_test_log_loss": np.array([loss_at(c, 1.0) for c in curves]) / weights,
+            "mean_test_calibrated_log_loss": np.array([loss for _, loss in fitted]) / weights,
+            "temperature": temperatures,
+            "n_parameters": np.array([round(np.mean([o.n_parameters for o in m])) for m in models]),
+        }
+
+    def _choose(self, table: dict[str, Any]) -> int:
+        """Score, then log-loss, then size; or the smallest within one standard error."""
+        kind = "mean_test_calibrated_log_loss" if self.calibrate else "mean_test_log_loss"
+        scores, losses, sizes = table["mean_test_score"], table[kind], table["n_parameters"]
+        if not np.any(np.isfinite(scores)):
+            raise ValueError("No model could be scored on all splits; check scoring and cv.")
+        scores = np.where(np.isfinite(scores), scores, -np.inf).round(12)
+        best = int(np.lexsort((sizes, losses, -scores))[0])
+        if self.rule == "best":
+            return best
+        n_splits = sum(name.startswith("split") for name in table)
+        if n_splits < 2:
+            raise ValueError("rule='one_se' needs more than one split; choose another cv.")
+        error = table["std_test_score"][best] * np.sqrt(1 / (n_splits - 1))
+        near = scores >= scores[best] - error
+        order = np.lexsort((losses, -scores, np.where(near, sizes, np.iinfo(np.intp).max)))
+        return int(order[0])
+
+    def _refit(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], outcomes: list[Outcome]
+    ) -> OPGDClassifier:
+        """The chosen model on all rows: from the default start and from the best split's axes."""
+        model = OPGDClassifier(**params, n_jobs=self.n_jobs).fit(X, y, sample_weight)
+        found = max(outcomes, key=lambda own: own.score).components
+        if found is None or found.shape != model.components_.shape:
+            return model
+        other = clone(model).set_params(init=found.astype(np.float64))
+        other.fit(X, y, sample_weight)
+        return max(model, other, key=lambda own: own.log_likelihood_)
+
+
+def _is_iterable(cv: Any) -> bool:
+    """Whether splits are given as indices of rows, so that no row may be left out beforehand."""
+    return isinstance(cv, Iterable)
+
+
+def _values(value: Any) -> list[Any]:
+    """The values to try, from one or several."""
+    if isinstance(value, str | dict) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
