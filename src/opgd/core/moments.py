@@ -165,6 +165,5 @@ def locate_columns(
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
         sums = engine.sum(block_sums)
         extent = sums.highest - sums.lowest
-    _, exponent = np.frexp(extent)
-    size = np.where(extent > 0, np.ldexp(1.0, exponent), 0.0)
+        size = np.where(extent > 0, np.ldexp(1.0, np.frexp(extent)[1]), 0.0)
     return origin + sums.total / sums.weight, size
