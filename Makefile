@@ -5,7 +5,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-slow lint bench docs reproduce clean
+.PHONY: help demo test test-slow lint bench bench-choosing docs reproduce clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -37,6 +37,9 @@ lint: .venv/.has-lint  ## style and types
 
 bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
+
+bench-choosing: .venv/.has-bench  ## test errors of chosen models beside LDA and RDA (long)
+	PYTHONWARNINGS=ignore $(BIN)/python -m benchmarks subclasses neighbours
 
 docs: .venv/.has-docs  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

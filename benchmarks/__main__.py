@@ -3,11 +3,21 @@
 import argparse
 import sys
 
-from benchmarks import kernel, memory, paper
+from benchmarks import choosing, kernel, memory, paper
 from benchmarks.data import DataMissingError
 from benchmarks.harness import Section, make_console, print_machine
 
-SECTIONS: dict[str, Section] = {"kernel": kernel.run, "memory": memory.run, "fits": paper.run}
+SECTIONS: dict[str, Section] = {
+    "kernel": kernel.run,
+    "memory": memory.run,
+    "fits": paper.run,
+    "cost": choosing.quietly(choosing.show_cost),
+    "vowel": choosing.quietly(choosing.show_vowel),
+    "subclasses": choosing.quietly(choosing.show_subclasses),
+    "neighbours": choosing.quietly(choosing.show_neighbours),
+}
+LONG = ["subclasses", "neighbours"]
+"""Sections that take the better part of an hour, run when asked for."""
 
 
 def main() -> int:
@@ -16,8 +26,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Speed, memory and whole fits of opgd."
     )
-    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {names}; default: all")
-    chosen = parser.parse_args().sections or list(SECTIONS)
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        metavar="section",
+        help=f"of {names}; default: all but {' and '.join(LONG)}",
+    )
+    chosen = parser.parse_args().sections or [name for name in SECTIONS if name not in LONG]
     unknown = [name for name in chosen if name not in SECTIONS]
     if unknown:
         parser.error(f"there is no section {unknown[0]!r}; choose from {names}")

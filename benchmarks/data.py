@@ -42,13 +42,15 @@ class DataSet:
     X: FloatArray  # (n_samples, n_features)
     y: AnyArray  # (n_samples,)
     split: AnyArray | None = None  # (n_samples,)
+    speaker: AnyArray | None = None  # (n_samples,), of Vowel
 
     def part(self, split: str) -> "DataSet":
         """The rows of one part."""
         if self.split is None:
             raise ValueError("These data have no parts.")
         own = self.split == split
-        return DataSet(self.X[own], self.y[own])
+        speaker = None if self.speaker is None else self.speaker[own]
+        return DataSet(self.X[own], self.y[own], speaker=speaker)
 
 
 def load(name: str) -> DataSet:
@@ -56,7 +58,8 @@ def load(name: str) -> DataSet:
     table = pd.read_csv(_find(name))
     X = table.drop(columns=NOT_FEATURES, errors="ignore").to_numpy(np.float64)
     split = table["split"].to_numpy() if "split" in table else None
-    return DataSet(X, table["target"].to_numpy(), split)
+    speaker = table["speaker"].to_numpy() if "speaker" in table else None
+    return DataSet(X, table["target"].to_numpy(), split, speaker)
 
 
 def _find(name: str) -> Path:

@@ -8,12 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opgd import DataWarning, OPGDClassifier
+from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 
 ESTIMATORS = [
     OPGDClassifier(),
     OPGDClassifier(covariance_type="full"),
     OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
+    OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, cv=2),
 ]
 BY_HAND = [
     "check_set_output_transform",

@@ -11,6 +11,8 @@ from scipy.special import logsumexp
 from opgd.core.types import FloatArray, IntArray
 
 TEMPERATURES: FloatArray = 2.0 ** np.arange(-3, 8.01, 0.25)
+CAUTION = 2.0
+"""Log-loss, in rows, of a temperature e times too high or too low before any row is seen."""
 LOWEST = float(np.log(np.finfo(np.float64).eps))
 """Log probabilities are cut here, as in scikit-learn's log-loss: a class unseen in training."""
 
@@ -18,7 +20,7 @@ LOWEST = float(np.log(np.finfo(np.float64).eps))
 def loss_curve(log_joint: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
     """Weighted sum of log-losses at every one of TEMPERATURES; log_joint (n, K).
 
-    Sums of folds add up, so a temperature can be fitted without keeping what they predicted.
+    Sums of splits add up, so a temperature can be fitted without keeping what they predicted.
     """
     relative = log_joint - log_joint.max(axis=1, keepdims=True)
     own = relative[np.arange(len(codes)), codes]
@@ -29,17 +31,20 @@ def loss_curve(log_joint: FloatArray, codes: IntArray, weights: FloatArray) -> F
     return -np.array(losses)
 
 
-def best_temperature(curve: FloatArray) -> tuple[float, float]:
-    """Temperature and loss at the bottom of a curve, by a parabola through its lowest points."""
-    lowest = int(np.argmin(curve))
-    if lowest in (0, len(curve) - 1):
-        return float(TEMPERATURES[lowest]), float(curve[lowest])
-    before, at, after = curve[lowest - 1 : lowest + 2]
-    bend = before - 2 * at + after
-    shift = 0.5 * (before - after) / bend if bend > 0 else 0.0
+def best_temperature(curve: FloatArray) -> float:
+    """Temperature at the bottom of a curve, by a parabola through its lowest points.
+
+    A curve of few rows is held near 1: where none of them was mistaken, it would fall for ever,
+    and the first mistake on new rows would be made with certainty.
+    """
+    held = curve + CAUTION * np.log(TEMPERATURES) ** 2
+    lowest = int(np.argmin(held))
+    if lowest in (0, len(held) - 1):
+        return float(TEMPERATURES[lowest])
+    before, at, after = held[lowest - 1 : lowest + 2]
+    shift = 0.5 * (before - after) / (before - 2 * at + after)
     step = np.log(TEMPERATURES[1] / TEMPERATURES[0])
-    loss = at - 0.25 * (before - after) * shift
-    return float(TEMPERATURES[lowest] * np.exp(shift * step)), float(loss)
+    return float(TEMPERATURES[lowest] * np.exp(shift * step))
 
 
 def loss_at(curve: FloatArray, temperature: float) -> float:

@@ -205,6 +205,7 @@ def _outcome(
     scorer: Callable[..., float] | None,
 ) -> Outcome:
     weights = np.ones(len(test.X)) if test.weights is None else test.weights
+    weights = weights * max(1.0, weights.sum() / (weights @ weights))  # as counts of rows
     error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
     score = 1.0 - error
     if scorer is not None:

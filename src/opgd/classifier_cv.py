@@ -288,8 +288,8 @@ class OPGDClassifierCV(GaussianClassifier):
         """The models as a dict of arrays, like GridSearchCV's."""
         curves = np.array([np.sum([own.curve for own in model], axis=0) for model in models])
         weights = np.array([sum(own.weight for own in model) for model in models])
-        fitted = [best_temperature(curve) for curve in curves]
-        temperatures = np.array([temperature for temperature, _ in fitted])
+        temperatures = np.array([best_temperature(curve) for curve in curves])
+        calibrated = [loss_at(*own) for own in zip(curves, temperatures, strict=True)]
         scores = np.array([[own.score for own in model] for model in models])
         if self.scoring == "neg_log_loss":
             used = temperatures if self.calibrate else np.ones(len(models))
@@ -308,7 +308,7 @@ class OPGDClassifierCV(GaussianClassifier):
             "rank_test_score": 1 + np.sum(means[:, None] < means, axis=1),
             "mean_test_error": np.array([np.mean([own.error for own in m]) for m in models]),
             "mean_test_log_loss": np.array([loss_at(c, 1.0) for c in curves]) / weights,
-            "mean_test_calibrated_log_loss": np.array([loss for _, loss in fitted]) / weights,
+            "mean_test_calibrated_log_loss": np.array(calibrated) / weights,
             "temperature": temperatures,
             "n_parameters": np.array([round(np.mean([o.n_parameters for o in m])) for m in models]),
         }

@@ -1,0 +1,349 @@
+"""OPGDClassifierCV: what it tries, what it chooses, and that probabilities become honest."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneGroupOut,
+    StratifiedKFold,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from opgd import OPGDClassifier, OPGDClassifierCV
+from opgd._calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
+from opgd._path import Sample, Setting, end_settings, grow, try_settings
+from opgd._problem import prepare
+from opgd.classifier_cv import thinned_counts
+
+SMALL = {"shrinkage": (0.0, 0.5), "ridge": 0.0, "n_components": (1, 2), "cv": 3}
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+# --- what is tried ----------------------------------------------------------------------------
+
+
+def test_counts_are_dense_first_and_end_at_the_most():
+    assert thinned_counts(4) == [1, 2, 3, 4]
+    assert thinned_counts(10) == [1, 2, 3, 4, 5, 6, 8, 10]
+    counts = thinned_counts(500)
+    assert counts[-1] == 500
+    assert len(counts) < 25
+
+
+def test_every_setting_and_both_ends_are_tried(wine):
+    model = OPGDClassifierCV(**SMALL, n_subclasses=(1, 2), covariance_type=("diag", "full"))
+    model.fit(*wine)
+    params = model.cv_results_["params"]
+    for covariance_type in ("diag", "full"):
+        for n_subclasses in (1, 2):
+            for shrinkage in (0.0, 0.5):
+                wanted = {
+                    "covariance_type": covariance_type,
+                    "n_subclasses": n_subclasses,
+                    "shrinkage": shrinkage,
+                }
+                assert any(wanted.items() <= own.items() for own in params), wanted
+    ends = [own for own in params if own.get("max_iter") == 0]
+    assert any(own["shrinkage"] == 1 and own["n_components"] == 2 for own in ends)
+    assert any(own["covariance_type"] == "full" and own["shrinkage"] == 0 for own in ends)
+
+
+def test_results_have_one_entry_a_model_in_every_array(wine):
+    results = OPGDClassifierCV(**SMALL).fit(*wine).cv_results_
+    n_models = len(results["params"])
+    assert all(len(own) == n_models for own in results.values())
+    scores = np.column_stack([results[f"split{i}_test_score"] for i in range(3)])
+    np.testing.assert_allclose(scores.mean(axis=1), results["mean_test_score"])
+    np.testing.assert_allclose(1 - results["mean_test_score"], results["mean_test_error"])
+    assert results["rank_test_score"].min() == 1
+    assert np.all(results["mean_test_calibrated_log_loss"] <= results["mean_test_log_loss"] + 1e-9)
+
+
+def test_a_path_never_loses_likelihood_as_it_grows(cancer):
+    X, y = cancer
+    prepared = prepare(X, y.astype(np.intp), 2, None)
+    problem, _ = OPGDClassifier()._pose(prepared, np.array([0, 1]))
+    path = list(grow(problem, [1, 2, 3, 5, 8]))
+    values = [problem.objective.value(directions) for directions in path]
+    assert [len(directions) for directions in path] == [1, 2, 3, 5, 8][: len(path)]
+    assert np.all(np.diff(values) > -1e-3)
+
+
+def test_outcomes_are_those_of_the_classifier_they_stand_for(wine):
+    X, y = wine
+    train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
+    sample = Sample(X, y.astype(np.intp), None, np.arange(3))
+    settings = end_settings([0.0], [0.0, 0.1])
+    outcomes = try_settings(sample.rows(train), sample.rows(test), settings, [1, 2], None)
+    assert len(outcomes) > len(settings)
+    for own in outcomes:
+        model = OPGDClassifier(**own.setting.parameters(own.n_components))
+        model.fit(X[train], y[train])
+        assert own.error == pytest.approx(1 - model.score(X[test], y[test]))
+        loss = log_loss(y[test], model.predict_proba(X[test]))
+        assert loss_at(own.curve, 1.0) / len(test) == pytest.approx(loss, rel=1e-6)
+
+
+def test_the_ends_are_lda_and_qda(wine):
+    X, y = wine
+    sample = Sample(X, y.astype(np.intp), None, np.arange(3))
+    lda = Setting("diag", 1, 1.0, 0.0, "lda")
+    outcomes = try_settings(sample, sample, [lda], [1, 2], None)
+    expected = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    assert outcomes[-1].n_components == 2
+    assert outcomes[-1].error == 1 - expected.score(X, y)
+
+
+# --- what is chosen ---------------------------------------------------------------------------
+
+
+def test_choice_is_by_score_then_loss_then_size(wine):
+    model = OPGDClassifierCV(**SMALL).fit(*wine)
+    table = model.cv_results_
+    best = table["mean_test_score"] == table["mean_test_score"].max()
+    assert best[model.best_index_]
+    losses = table["mean_test_calibrated_log_loss"]
+    assert losses[model.best_index_] == losses[best].min()
+    assert model.best_score_ == table["mean_test_score"][model.best_index_]
+    assert model.best_params_ == table["params"][model.best_index_]
+
+
+def test_one_standard_error_takes_a_smaller_model(cancer):
+    X, y = cancer
+    best = OPGDClassifierCV(n_components=(1, 2, 4, 8), shrinkage=0.1, ridge=0.1).fit(X, y)
+    small = clone(best).set_params(rule="one_se").fit(X, y)
+    sizes = [own.cv_results_["n_parameters"][own.best_index_] for own in (best, small)]
+    assert sizes[1] <= sizes[0]
+    table = small.cv_results_
+    spread = np.std([table[f"split{i}_test_score"][best.best_index_] for i in range(5)], ddof=1)
+    assert small.best_score_ >= best.best_score_ - spread / np.sqrt(5) - 1e-12
+
+
+def test_attributes_are_those_of_the_chosen_model(wine):
+    X, y = wine
+    model = OPGDClassifierCV(**SMALL).fit(X, y)
+    inner = model.best_estimator_
+    assert isinstance(inner, OPGDClassifier)
+    np.testing.assert_array_equal(model.transform(X), inner.transform(X))
+    np.testing.assert_array_equal(model.predict(X), inner.predict(X))
+    np.testing.assert_array_equal(model.covariances_, inner.covariances_)
+    assert model.log_likelihood_ == inner.log_likelihood_
+    document = inspect.getdoc(OPGDClassifierCV)
+    for name in vars(model):
+        if name.endswith("_") and not name.startswith("_"):
+            assert name in document, name
+
+
+def test_final_model_is_no_lower_than_the_default_fit(cancer):
+    X, y = cancer
+    model = OPGDClassifierCV(n_components=3, shrinkage=0.1, ridge=0.05, cv=3).fit(X, y)
+    if model.best_params_.get("max_iter") != 0:
+        plain = OPGDClassifier(**model.best_params_).fit(X, y)
+        assert model.log_likelihood_ >= plain.log_likelihood_
+
+
+def test_vowel_with_the_papers_protocol(load):
+    X, y, others = load("vowel")
+    train = others["split"] == "train"
+    model = OPGDClassifierCV(shrinkage=0, ridge=0, cv=LeaveOneGroupOut())
+    model.fit(X[train], y[train], groups=others["speaker"][train])
+    assert model.n_splits_ == 8
+    assert model.score(X[~train], y[~train]) > 0.45
+
+
+# --- probabilities ----------------------------------------------------------------------------
+
+
+def test_temperature_is_that_of_least_loss(rng):
+    n = 20_000
+    codes = rng.integers(0, 3, n)
+    log_joint = 6.0 * rng.normal(size=(n, 3)) + 4.0 * np.eye(3)[codes]
+    weights = rng.uniform(0.5, 2, n)
+    curve = loss_curve(log_joint, codes, weights)
+
+    def loss(log_temperature):
+        scaled = log_joint / np.exp(log_temperature)
+        return -weights @ (scaled[np.arange(n), codes] - logsumexp(scaled, axis=1))
+
+    exact = minimize_scalar(loss, bounds=(-2, 5), method="bounded")
+    temperature = best_temperature(curve)
+    assert temperature == pytest.approx(np.exp(exact.x), rel=0.02)
+    assert loss_at(curve, temperature) == pytest.approx(exact.fun, rel=2e-3)
+    np.testing.assert_allclose(curve[20], loss(np.log(TEMPERATURES[20])), rtol=1e-10)
+
+
+def test_a_perfect_fold_does_not_make_probabilities_certain(rng):
+    codes = rng.integers(0, 2, 50)
+    log_joint = 10.0 * np.eye(2)[codes]
+    temperature = best_temperature(loss_curve(log_joint, codes, np.ones(50)))
+    assert 0.3 < temperature <= 1
+
+
+def test_calibration_changes_probabilities_and_no_prediction(load):
+    X, y, _ = load("satellite")
+    X, X_test, y, y_test = train_test_split(X[:3000], y[:3000], random_state=0, stratify=y[:3000])
+    settings = {"n_components": 10, "shrinkage": 0.0, "ridge": 0.0, "cv": 3}
+    calibrated, raw = (
+        OPGDClassifierCV(**settings, calibrate=own).fit(X, y) for own in (True, False)
+    )
+    assert calibrated.temperature_ > 1.1
+    assert raw.temperature_ == 1
+    if calibrated.best_params_ == raw.best_params_:
+        np.testing.assert_array_equal(calibrated.predict(X_test), raw.predict(X_test))
+    losses = [log_loss(y_test, own.predict_proba(X_test)) for own in (calibrated, raw)]
+    assert losses[0] < losses[1]
+    np.testing.assert_array_equal(
+        calibrated.predict(X_test), calibrated.best_estimator_.predict(X_test)
+    )
+
+
+# --- splits, scores, weights, groups ----------------------------------------------------------
+
+
+def test_cv_may_be_a_share_a_splitter_or_splits(wine):
+    X, y = wine
+    share = OPGDClassifierCV(**SMALL | {"cv": 0.3}, random_state=0).fit(X, y)
+    assert share.n_splits_ == 1
+    again = OPGDClassifierCV(**SMALL | {"cv": 0.3}, random_state=0).fit(X, y)
+    assert again.best_params_ == share.best_params_
+    splitter = StratifiedKFold(3)
+    by_splitter = OPGDClassifierCV(**SMALL | {"cv": splitter}).fit(X, y)
+    by_splits = OPGDClassifierCV(**SMALL | {"cv": list(splitter.split(X, y))}).fit(X, y)
+    by_number = OPGDClassifierCV(**SMALL).fit(X, y)
+    for own in (by_splits, by_number):
+        np.testing.assert_array_equal(
+            own.cv_results_["mean_test_score"], by_splitter.cv_results_["mean_test_score"]
+        )
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "balanced_accuracy", "roc_auc_ovr"])
+def test_any_scorer_can_choose(scoring, wine):
+    model = OPGDClassifierCV(**SMALL, scoring=scoring).fit(*wine)
+    assert np.isfinite(model.best_score_)
+    assert model.score(*wine) > 0.9
+
+
+def test_groups_stay_together(rng):
+    X, y = rng.normal(size=(120, 3)), np.arange(120) % 2
+    groups = np.arange(120) // 10
+    model = OPGDClassifierCV(**SMALL | {"cv": GroupKFold(4)}).fit(X, y, groups=groups)
+    assert model.n_splits_ == 4
+    with pytest.raises(ValueError, match="groups"):
+        OPGDClassifierCV(**SMALL | {"cv": GroupKFold(4)}).fit(X, y)
+    with pytest.raises(ValueError, match="groups has 3 entries"):
+        OPGDClassifierCV(**SMALL).fit(X, y, groups=[1, 2, 3])
+
+
+def test_groups_and_weights_are_routed(wine):
+    X, y = wine
+    groups = np.arange(len(y)) % 6
+    weights = np.linspace(0.5, 2, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = OPGDClassifierCV(**SMALL | {"cv": GroupKFold(3)})
+        model = model.set_fit_request(sample_weight=True, groups=True)
+        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
+        pipeline.fit(X, y, sample_weight=weights, groups=groups)
+    direct = OPGDClassifierCV(**SMALL | {"cv": GroupKFold(3)})
+    direct.fit(StandardScaler().fit_transform(X), y, sample_weight=weights, groups=groups)
+    assert pipeline[-1].best_params_ == direct.best_params_
+    np.testing.assert_allclose(pipeline.predict_proba(X), direct.predict_proba(
+        StandardScaler().fit_transform(X)
+    ))  # fmt: skip
+
+
+def test_works_inside_other_estimators(wine):
+    X, y = wine
+    model = OPGDClassifierCV(**SMALL)
+    search = GridSearchCV(model, {"rule": ["best", "one_se"]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.9
+    calibrated = CalibratedClassifierCV(model, cv=2).fit(X, y)
+    assert calibrated.score(X, y) > 0.9
+    frame = pd.DataFrame(X, columns=load_wine().feature_names)
+    scores = clone(model).set_output(transform="pandas").fit(frame, y).transform(frame)
+    assert scores.columns[0] == "opgdclassifiercv0"
+
+
+def test_processes_agree_with_one(wine):
+    one, two = (OPGDClassifierCV(**SMALL, n_jobs=n_jobs).fit(*wine) for n_jobs in (None, 2))
+    assert one.best_params_ == two.best_params_
+    np.testing.assert_allclose(one.predict_proba(wine[0]), two.predict_proba(wine[0]), atol=1e-8)
+
+
+def test_a_class_too_rare_for_every_fold(rng):
+    X, y = rng.normal(size=(40, 2)), np.repeat([0, 1, 2], [19, 19, 2])
+    X[y == 2] += 8
+    with pytest.warns(UserWarning, match="least populated|singular"):
+        model = OPGDClassifierCV(**SMALL).fit(X, y)
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    assert list(model.classes_) == [0, 1, 2]
+
+
+def test_callbacks_count_the_paths(wine):
+    callback = pytest.importorskip("sklearn.callback")
+    pytest.importorskip("rich")
+    model = OPGDClassifierCV(**SMALL).set_callbacks(callback.ProgressBar())
+    assert model.fit(*wine).score(*wine) > 0.9
+
+
+def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
+    model = OPGDClassifierCV(**SMALL).fit(*wine)
+    before = dict(vars(model))
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("opgd.classifier_cv.try_settings", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*load_iris(return_X_y=True))
+    assert vars(model) == before
+
+
+def test_verbose_prints_a_line_a_path(wine, capsys):
+    OPGDClassifierCV(**SMALL, verbose=1).fit(*wine)
+    assert len(capsys.readouterr().out.splitlines()) == 3 * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 0), ("n_components", (1, 99)), ("n_components", "some"),
+        ("shrinkage", (0, 2)), ("shrinkage", "none"), ("ridge", -1), ("n_subclasses", (0,)),
+        ("covariance_type", "tied"), ("cv", 1.5), ("cv", 1), ("cv", "five"), ("scoring", "fastest"),
+        ("calibrate", "yes"), ("rule", "worst"), ("n_jobs", 0), ("verbose", -1),
+        ("random_state", "seed"),
+    ],
+)  # fmt: skip
+def test_bad_parameter_is_refused(name, value, wine):
+    arguments = {name: value} if name != "random_state" else {name: value, "cv": 0.3}
+    estimator = OPGDClassifierCV(**arguments)
+    with pytest.raises((ValueError, TypeError)):
+        estimator.fit(*wine)
+    assert not hasattr(estimator, "n_features_in_")
+
+
+def test_one_standard_error_needs_several_splits(wine):
+    with pytest.raises(ValueError, match="more than one split"):
+        OPGDClassifierCV(**SMALL | {"cv": 0.3}, rule="one_se").fit(*wine)
