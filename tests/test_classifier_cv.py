@@ -23,7 +23,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from opgd import OPGDClassifier, OPGDClassifierCV
+from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
 from opgd._path import Sample, Setting, end_settings, grow, try_settings
 from opgd._problem import prepare
@@ -284,6 +284,40 @@ def test_works_inside_other_estimators(wine):
     frame = pd.DataFrame(X, columns=load_wine().feature_names)
     scores = clone(model).set_output(transform="pandas").fit(frame, y).transform(frame)
     assert scores.columns[0] == "opgdclassifiercv0"
+
+
+def test_rows_of_weight_zero_are_no_rows(wine):
+    X, y = wine
+    keep = np.arange(len(y)) % 5 != 0
+    weights = keep.astype(float)
+    weighted = OPGDClassifierCV(**SMALL).fit(X, y, sample_weight=weights)
+    without = OPGDClassifierCV(**SMALL).fit(X[keep], y[keep])
+    assert weighted.best_params_ == without.best_params_
+    np.testing.assert_allclose(weighted.predict_proba(X), without.predict_proba(X), atol=1e-8)
+    splits = [(np.arange(0, 120), np.arange(120, 178)), (np.arange(60, 178), np.arange(0, 60))]
+    model = OPGDClassifierCV(**SMALL | {"cv": splits}).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.best_score_)
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_more_columns_than_rows_can_be_chosen_for(rng):
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 100)) + np.repeat(rng.normal(size=(3, 100)), 20, axis=0)[y * 20]
+    model = OPGDClassifierCV(**SMALL | {"ridge": (0.0, 0.3)}).fit(X, y)
+    ranks = {
+        own["n_components"]
+        for own in model.cv_results_["params"]
+        if own["covariance_type"] == "full"
+    }
+    assert ranks == {59}
+    assert model.score(X, y) > 0.9
+
+
+def test_what_is_odd_about_the_data_is_said_once(wine):
+    X, y = np.column_stack([wine[0], np.ones(178)]), wine[1]
+    with pytest.warns(DataWarning, match="constant") as caught:
+        OPGDClassifierCV(**SMALL).fit(X, y)
+    assert len(caught) == 1
 
 
 def test_processes_agree_with_one(wine):

@@ -12,6 +12,7 @@ LAYERS = [
     {"opgd._problem"},
     {"opgd.classifier"},
     {"opgd._path"},
+    {"opgd._selection"},
     {"opgd.classifier_cv"},
     {"opgd"},
 ]

@@ -18,6 +18,7 @@ from opgd._estimator import one_blas_thread
 from opgd._problem import Problem, first_guesses, fitted_attributes, prepare
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
+from opgd.core.coordinates import make_frame
 from opgd.core.solvers import best_of, maximise
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -25,6 +26,7 @@ PATH_TOL = 1e-4
 PATH_ITERATIONS = 60
 SEPARATED = -1e-3
 """Mean log posterior above which training rows are told apart: further axes have nothing to do."""
+ALL_AXES = -1
 PATIENCE = 4
 """Steps of a path without less error or log-loss on the rows left out, after which it ends."""
 RDA_SHRINKAGES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
@@ -68,7 +70,12 @@ class Outcome:
     @property
     def key(self) -> tuple[str, int]:
         """The same for the same model on other splits; RDA has all axes, however many there are."""
-        return repr(self.setting), -1 if self.setting.end == "rda" else self.n_components
+        return repr(self.setting), ALL_AXES if self.setting.end == "rda" else self.n_components
+
+    def parameters(self, rank: int) -> dict[str, Any]:
+        """Arguments of the OPGDClassifier to be fitted to all rows, which differ in `rank`."""
+        count = self.key[1]
+        return self.setting.parameters(rank if count == ALL_AXES else count)
 
 
 def end_settings(shrinkages: list[Any], ridges: list[float]) -> list[Setting]:
@@ -148,9 +155,17 @@ class Sample:
     classes: AnyArray  # (K,)
 
     def rows(self, which: IntArray) -> "Sample":
-        """Some of the rows."""
-        weights = None if self.weights is None else self.weights[which]
-        return Sample(self.X[which], self.codes[which], weights, self.classes)
+        """Some of the rows, without those of weight zero."""
+        if self.weights is None:
+            return Sample(self.X[which], self.codes[which], None, self.classes)
+        which = which[self.weights[which] > 0]
+        return Sample(self.X[which], self.codes[which], self.weights[which], self.classes)
+
+    def rank(self) -> int:
+        """Number of dimensions in which the rows differ."""
+        own = self.rows(np.arange(len(self.X)))
+        with one_blas_thread():
+            return int(make_frame(own.X, own.codes, own.weights).basis.shape[1])
 
 
 def try_settings(

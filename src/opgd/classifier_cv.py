@@ -1,5 +1,6 @@
 """OPGDClassifierCV: the number of axes and the regularisation, chosen on rows left out."""
 
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from itertools import product
@@ -13,10 +14,10 @@ from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from opgd._calibration import best_temperature, loss_at
 from opgd._callbacks import TaskProgress, with_callbacks
 from opgd._estimator import FLOAT_DTYPES, GaussianClassifier, restore_on_failure
 from opgd._path import Outcome, Sample, Setting, end_settings, try_settings
+from opgd._selection import choose, tabulate
 from opgd._subclasses import check_n_subclasses
 from opgd._validation import (
     check_choice,
@@ -27,6 +28,7 @@ from opgd._validation import (
     check_share,
     encode_labels,
 )
+from opgd._warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray, IntArray
 
@@ -177,8 +179,13 @@ class OPGDClassifierCV(GaussianClassifier):
         counts = self._counts(sample.X.shape[1])
         splits = self._splits(sample, groups)
         outcomes = self._try_all(sample, counts, splits, data)
-        table = self._tabulate(outcomes)
-        best = self._choose(table)
+        table = tabulate(
+            outcomes,
+            rank=sample.rank(),
+            by_log_loss=self.scoring == "neg_log_loss",
+            calibrate=self.calibrate,
+        )
+        best = choose(table, rule=self.rule, calibrate=self.calibrate)
         model = self._refit(X, y, sample_weight, table["params"][best], outcomes[best])
         temperature = float(table["temperature"][best]) if self.calibrate else 1.0
         names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
@@ -284,53 +291,6 @@ class OPGDClassifierCV(GaussianClassifier):
         progress.finish()
         return [outcomes for outcomes in tried.values() if len(outcomes) == len(splits)]
 
-    def _tabulate(self, models: list[list[Outcome]]) -> dict[str, Any]:
-        """The models as a dict of arrays, like GridSearchCV's."""
-        curves = np.array([np.sum([own.curve for own in model], axis=0) for model in models])
-        weights = np.array([sum(own.weight for own in model) for model in models])
-        temperatures = np.array([best_temperature(curve) for curve in curves])
-        calibrated = [loss_at(*own) for own in zip(curves, temperatures, strict=True)]
-        scores = np.array([[own.score for own in model] for model in models])
-        if self.scoring == "neg_log_loss":
-            used = temperatures if self.calibrate else np.ones(len(models))
-            scores = np.array(
-                [
-                    [-loss_at(own.curve, t) / own.weight for own in model]
-                    for model, t in zip(models, used, strict=True)
-                ]
-            )
-        means = scores.mean(axis=1)
-        return {
-            "params": [model[0].setting.parameters(model[0].n_components) for model in models],
-            **{f"split{i}_test_score": own for i, own in enumerate(scores.T)},
-            "mean_test_score": means,
-            "std_test_score": scores.std(axis=1),
-            "rank_test_score": 1 + np.sum(means[:, None] < means, axis=1),
-            "mean_test_error": np.array([np.mean([own.error for own in m]) for m in models]),
-            "mean_test_log_loss": np.array([loss_at(c, 1.0) for c in curves]) / weights,
-            "mean_test_calibrated_log_loss": np.array(calibrated) / weights,
-            "temperature": temperatures,
-            "n_parameters": np.array([round(np.mean([o.n_parameters for o in m])) for m in models]),
-        }
-
-    def _choose(self, table: dict[str, Any]) -> int:
-        """Score, then log-loss, then size; or the smallest within one standard error."""
-        kind = "mean_test_calibrated_log_loss" if self.calibrate else "mean_test_log_loss"
-        scores, losses, sizes = table["mean_test_score"], table[kind], table["n_parameters"]
-        if not np.any(np.isfinite(scores)):
-            raise ValueError("No model could be scored on all splits; check scoring and cv.")
-        scores = np.where(np.isfinite(scores), scores, -np.inf).round(12)
-        best = int(np.lexsort((sizes, losses, -scores))[0])
-        if self.rule == "best":
-            return best
-        n_splits = sum(name.startswith("split") for name in table)
-        if n_splits < 2:
-            raise ValueError("rule='one_se' needs more than one split; choose another cv.")
-        error = table["std_test_score"][best] * np.sqrt(1 / (n_splits - 1))
-        near = scores >= scores[best] - error
-        order = np.lexsort((losses, -scores, np.where(near, sizes, np.iinfo(np.intp).max)))
-        return int(order[0])
-
     def _refit(
         self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], outcomes: list[Outcome]
     ) -> OPGDClassifier:
@@ -340,7 +300,9 @@ class OPGDClassifierCV(GaussianClassifier):
         if found is None or found.shape != model.components_.shape:
             return model
         other = clone(model).set_params(init=found.astype(np.float64))
-        other.fit(X, y, sample_weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the first fit has said it
+            other.fit(X, y, sample_weight)
         return max(model, other, key=lambda own: own.log_likelihood_)
 
 
