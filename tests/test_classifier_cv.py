@@ -68,7 +68,18 @@ def test_every_setting_and_both_ends_are_tried(wine):
                 assert any(wanted.items() <= own.items() for own in params), wanted
     ends = [own for own in params if own.get("max_iter") == 0]
     assert any(own["shrinkage"] == 1 and own["n_components"] == 2 for own in ends)
-    assert any(own["covariance_type"] == "full" and own["shrinkage"] == 0 for own in ends)
+
+
+def test_rda_is_tried_where_all_axes_are_allowed(wine):
+    every = OPGDClassifierCV(**SMALL | {"n_components": (1, 13)}).fit(*wine)
+    few = OPGDClassifierCV(**SMALL).fit(*wine)
+    full = [
+        [own for own in model.cv_results_["params"] if own["covariance_type"] == "full"]
+        for model in (every, few)
+    ]
+    assert len(full[0]) > 3
+    assert full[1] == []
+    assert few.n_components_ in (1, 2)
 
 
 def test_results_have_one_entry_a_model_in_every_array(wine):
@@ -96,8 +107,8 @@ def test_outcomes_are_those_of_the_classifier_they_stand_for(wine):
     X, y = wine
     train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
     sample = Sample(X, y.astype(np.intp), None, np.arange(3))
-    settings = end_settings([0.0], [0.0, 0.1])
-    outcomes = try_settings(sample.rows(train), sample.rows(test), settings, [1, 2], None)
+    settings = end_settings([0.0], [0.0, 0.1], all_axes=True)
+    outcomes = try_settings(sample, (train, test), settings, [1, 2], None)
     assert len(outcomes) > len(settings)
     for own in outcomes:
         model = OPGDClassifier(**own.setting.parameters(own.n_components))
@@ -111,7 +122,8 @@ def test_the_ends_are_lda_and_qda(wine):
     X, y = wine
     sample = Sample(X, y.astype(np.intp), None, np.arange(3))
     lda = Setting("diag", 1, 1.0, 0.0, "lda")
-    outcomes = try_settings(sample, sample, [lda], [1, 2], None)
+    everyone = np.arange(len(y))
+    outcomes = try_settings(sample, (everyone, everyone), [lda], [1, 2], None)
     expected = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     assert outcomes[-1].n_components == 2
     assert outcomes[-1].error == 1 - expected.score(X, y)
@@ -303,7 +315,7 @@ def test_rows_of_weight_zero_are_no_rows(wine):
 def test_more_columns_than_rows_can_be_chosen_for(rng):
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 100)) + np.repeat(rng.normal(size=(3, 100)), 20, axis=0)[y * 20]
-    model = OPGDClassifierCV(**SMALL | {"ridge": (0.0, 0.3)}).fit(X, y)
+    model = OPGDClassifierCV(**SMALL | {"ridge": (0.0, 0.3), "n_components": (1, 100)}).fit(X, y)
     ranks = {
         own["n_components"]
         for own in model.cv_results_["params"]

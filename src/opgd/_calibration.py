@@ -12,7 +12,7 @@ from opgd.core.types import FloatArray, IntArray
 
 TEMPERATURES: FloatArray = 2.0 ** np.arange(-3, 8.01, 0.25)
 CAUTION = 2.0
-"""Log-loss, in rows, of a temperature e times too high or too low before any row is seen."""
+"""Summed log-loss that a temperature of e, or 1/e, must save before it is believed."""
 LOWEST = float(np.log(np.finfo(np.float64).eps))
 """Log probabilities are cut here, as in scikit-learn's log-loss: a class unseen in training."""
 

@@ -78,11 +78,13 @@ class Outcome:
         return self.setting.parameters(rank if count == ALL_AXES else count)
 
 
-def end_settings(shrinkages: list[Any], ridges: list[float]) -> list[Setting]:
-    """The LDA and RDA ends of the grid."""
+def end_settings(shrinkages: list[Any], ridges: list[float], all_axes: bool) -> list[Setting]:
+    """The LDA and RDA ends of the grid; RDA only where a model may have all axes."""
     numbers = sorted({*RDA_SHRINKAGES, *[s for s in shrinkages if s != "auto" and s < 1]})
-    lda = [Setting("diag", 1, 1.0, ridge, "lda") for ridge in ridges]
-    return lda + [Setting("full", 1, s, ridge, "rda") for s in numbers for ridge in ridges]
+    ends = [Setting("diag", 1, 1.0, ridge, "lda") for ridge in ridges]
+    if all_axes:
+        ends += [Setting("full", 1, s, ridge, "rda") for s in numbers for ridge in ridges]
+    return ends
 
 
 def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
@@ -129,7 +131,7 @@ def directions_of(problem: Problem, setting: Setting, counts: list[int]) -> Iter
     elif setting.end == "lda":
         n_axes = min(rank, max(1, problem.classes.n_groups - 1))
         axes = starts.lda_axes(problem.classes, n_axes)
-        yield from (axes[:q] for q in sorted({*counts, n_axes}) if q <= n_axes)
+        yield from (axes[:q] for q in counts if q <= n_axes)
     else:
         yield from grow(problem, [q for q in counts if q <= rank])
 
@@ -138,8 +140,8 @@ def n_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
     """Free numbers of a model: those of the axes, then means and variances on them."""
     rank, n_gaussians = problem.coordinates.rank, len(problem.gaussian_classes)
     q = n_components
-    if setting.end == "lda":
-        return q * (rank - q) + n_gaussians * q + rank
+    if setting.end == "lda":  # the span of the axes, and means on them
+        return q * (rank - q) + n_gaussians * q
     if setting.covariance_type == "full":
         return q * (rank - q) + n_gaussians * (q + q * (q + 1) // 2)
     return q * (rank - 1) + n_gaussians * 2 * q
@@ -169,16 +171,17 @@ class Sample:
 
 
 def try_settings(
-    train: Sample,
-    test: Sample,
+    sample: Sample,
+    split: tuple[IntArray, IntArray],
     settings: list[Setting],
     counts: list[int],
     scorer: Callable[..., float] | None,
 ) -> list[Outcome]:
-    """Fit on some rows, score on others: all models of some settings.
+    """Fit on the first rows of a split, score on the second: all models of some settings.
 
     `scorer` is one of scikit-learn's, or None for accuracy.
     """
+    train, test = map(sample.rows, split)
     # a rare class may be absent from the training rows: it has no density there
     present, codes = np.unique(train.codes, return_inverse=True)
     outcomes = []

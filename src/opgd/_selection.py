@@ -63,8 +63,6 @@ def choose(table: dict[str, Any], *, rule: str, calibrate: bool) -> int:
     if rule == "best":
         return best
     n_splits = sum(name.startswith("split") for name in table)
-    if n_splits < 2:
-        raise ValueError("rule='one_se' needs more than one split; choose another cv.")
     error = table["std_test_score"][best] / np.sqrt(n_splits - 1)
     near = scores >= scores[best] - error
     order = np.lexsort((losses, -scores, np.where(near, sizes, np.iinfo(np.intp).max)))

@@ -60,13 +60,15 @@ class OPGDClassifier(GaussianClassifier):
     ----------
     n_components : int, default=None
         Number of axes, from 1 to n_features. None means ``min(n_features, max(2, n_classes - 1))``:
-        a problem of two classes deserves a picture too. Where rows differ in fewer dimensions than
-        that, all of those are used, and a warning says so if a number was given.
+        a problem of two classes deserves a picture too; or as many as `init` has, if components are
+        given. Where rows differ in fewer dimensions than that, all of those are used, and a warning
+        says so if a number was given.
     n_subclasses : int, dict or "auto", default=1
         Gaussians per class, the same for all or by label (labels left out have one). A class is
         split by k-means; its probability is the sum over its Gaussians, which are drawn a little
         towards what they have in common. "auto" chooses for each class by a penalised likelihood,
-        at most one Gaussian for every ``2 (n_features + 1)`` rows and at most eight.
+        at most one Gaussian for every ``2 (d + 1)`` rows, where d is the number of dimensions in
+        which rows differ, and at most eight.
     covariance_type : {"diag", "full"}, default="diag"
         Covariances inside the projection: the diagonal (the paper) or all of V'Sigma_k V.
     shrinkage : float or "auto", default=0.0
@@ -75,8 +77,9 @@ class OPGDClassifier(GaussianClassifier):
     ridge : float, default=0.0
         Share of the identity (on standardised columns, at the average within-class variance) in
         each covariance, from 0 to 1.
-    priors : None, "uniform", array-like of shape (n_classes,) or dict, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+    priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
+        Class probabilities; None takes the classes' shares of the rows. A pandas Series goes by
+        its index.
     init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
         First guess of the projection: "lda" is the LDA axes followed by the directions in which
         class variances differ most, "paper" the matrix of the paper's Section 3.2, "save" sliced

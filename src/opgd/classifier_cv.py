@@ -58,7 +58,10 @@ class OPGDClassifierCV(GaussianClassifier):
     ----------
     n_components : int, sequence of int or None, default=None
         Numbers of axes to try. None means 1 to 6 and then each about 1.3 times the last, up to
-        n_features. A path ends early where it tells the training rows apart completely.
+        n_features. A path ends early where it tells the training rows apart completely, or where
+        four numbers in a row bring neither less error nor less log-loss on the rows left out.
+        Where numbers are given, no other number is chosen: LDA is tried with those among them that
+        it can have, RDA if n_features is among them.
     shrinkage, ridge : float or sequence, default=(0, 0.1, 0.5) and (0, 0.05, 0.3)
         Values to try, see `OPGDClassifier`; "auto" may be among the shrinkages.
     n_subclasses : int, "auto", dict or sequence of these, default=(1,)
@@ -73,7 +76,7 @@ class OPGDClassifierCV(GaussianClassifier):
         probabilities if `calibrate`.
     calibrate : bool, default=True
         Fit one temperature to the predictions for rows left out, and divide log joint densities by
-        it: probabilities become honest, predictions stay.
+        it: probabilities become honest, predictions stay (those with the priors of the fit).
     rule : {"best", "one_se"}, default="best"
         "best" takes the highest mean score, then the least log-loss, then the fewest parameters;
         "one_se" the fewest parameters among models within one standard error of the best.
@@ -178,6 +181,8 @@ class OPGDClassifierCV(GaussianClassifier):
         self._check_parameters(sample.classes)
         counts = self._counts(sample.X.shape[1])
         splits = self._splits(sample, groups)
+        if self.rule == "one_se" and len(splits) < 2:
+            raise ValueError("rule='one_se' needs more than one split; choose another cv.")
         outcomes = self._try_all(sample, counts, splits, data)
         table = tabulate(
             outcomes,
@@ -186,7 +191,9 @@ class OPGDClassifierCV(GaussianClassifier):
             calibrate=self.calibrate,
         )
         best = choose(table, rule=self.rule, calibrate=self.calibrate)
-        model = self._refit(X, y, sample_weight, table["params"][best], outcomes[best])
+        own_scores = [table[f"split{i}_test_score"][best] for i in range(len(splits))]
+        found = outcomes[best][int(np.argmax(own_scores))].components
+        model = self._refit(X, y, sample_weight, table["params"][best], found)
         temperature = float(table["temperature"][best]) if self.calibrate else 1.0
         names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
         shared = {name: getattr(model, name) for name in names}
@@ -265,19 +272,15 @@ class OPGDClassifierCV(GaussianClassifier):
         grid = product(
             _values(self.covariance_type), _values(self.n_subclasses), shrinkages, ridges
         )
-        jobs = [[Setting(*point)] for point in grid] + [end_settings(shrinkages, ridges)]
+        all_axes = counts[-1] == sample.X.shape[1]
+        jobs = [[Setting(*point)] for point in grid]
+        jobs.append(end_settings(shrinkages, ridges, all_axes))
         quick = self.scoring in ("accuracy", "neg_log_loss")
         scorer = None if quick else get_scorer(self.scoring)
         tasks = [(split, settings) for split in range(len(splits)) for settings in jobs]
         progress = TaskProgress(self, data, len(tasks))
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(try_settings)(
-                sample.rows(splits[split][0]),
-                sample.rows(splits[split][1]),
-                settings,
-                counts,
-                scorer,
-            )
+            delayed(try_settings)(sample, splits[split], settings, counts, scorer)
             for split, settings in tasks
         )
         tried: dict[Any, list[Outcome]] = defaultdict(list)
@@ -292,11 +295,10 @@ class OPGDClassifierCV(GaussianClassifier):
         return [outcomes for outcomes in tried.values() if len(outcomes) == len(splits)]
 
     def _refit(
-        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], outcomes: list[Outcome]
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], found: AnyArray | None
     ) -> OPGDClassifier:
         """The chosen model on all rows: from the default start and from the best split's axes."""
         model = OPGDClassifier(**params, n_jobs=self.n_jobs).fit(X, y, sample_weight)
-        found = max(outcomes, key=lambda own: own.score).components
         if found is None or found.shape != model.components_.shape:
             return model
         other = clone(model).set_params(init=found.astype(np.float64))
