@@ -10,14 +10,16 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     LeaveOneGroupOut,
+    PredefinedSplit,
     StratifiedKFold,
+    TimeSeriesSplit,
     train_test_split,
 )
 from sklearn.pipeline import make_pipeline
@@ -96,7 +98,7 @@ def test_results_have_one_entry_a_model_in_every_array(wine):
 def test_a_path_never_loses_likelihood_as_it_grows(cancer):
     X, y = cancer
     prepared = prepare(X, y.astype(np.intp), 2, None)
-    problem, _ = OPGDClassifier()._pose(prepared, np.array([0, 1]))
+    problem, _ = OPGDClassifier()._pose(prepared, np.array([0, 1]), np.array([1, 1]))
     path = list(grow(problem, [1, 2, 3, 5, 8]))
     values = [problem.objective.value(directions) for directions in path]
     assert [len(directions) for directions in path] == [1, 2, 3, 5, 8][: len(path)]
@@ -162,6 +164,9 @@ def test_attributes_are_those_of_the_chosen_model(wine):
     np.testing.assert_array_equal(model.transform(X), inner.transform(X))
     np.testing.assert_array_equal(model.predict(X), inner.predict(X))
     np.testing.assert_array_equal(model.covariances_, inner.covariances_)
+    np.testing.assert_array_equal(model.predict_proba(X), inner.predict_proba(X))
+    assert inner.init in ("auto", "lda")
+    assert clone(inner).fit(X, y)._temperature == 1
     assert model.log_likelihood_ == inner.log_likelihood_
     document = inspect.getdoc(OPGDClassifierCV)
     for name in vars(model):
@@ -332,6 +337,103 @@ def test_what_is_odd_about_the_data_is_said_once(wine):
     assert len(caught) == 1
 
 
+def test_a_value_given_twice_is_tried_once(wine):
+    once = OPGDClassifierCV(**SMALL | {"shrinkage": (0.1,)}).fit(*wine)
+    twice = OPGDClassifierCV(**SMALL | {"shrinkage": (0.1, 0.1)}).fit(*wine)
+    assert once.best_params_ == twice.best_params_
+    assert len(once.cv_results_["params"]) == len(twice.cv_results_["params"])
+
+
+def test_a_split_that_ends_early_does_not_end_the_others(rng):
+    X, y = make_classification(
+        200, 20, n_informative=6, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=3
+    )
+    model = OPGDClassifierCV(shrinkage=0.1, ridge=0.0, cv=TimeSeriesSplit(5)).fit(X, y)
+    searched = [own for own in model.cv_results_["params"] if "max_iter" not in own]
+    assert max(own["n_components"] for own in searched) >= 4
+
+
+def test_lda_is_tried_with_all_its_axes(rng):
+    y = np.repeat(np.arange(10), 20)
+    X = rng.normal(size=(200, 12)) + 2 * rng.normal(size=(10, 12))[y]
+    model = OPGDClassifierCV(shrinkage=0.1, ridge=0.1, cv=2).fit(X, y)
+    lda = [own for own in model.cv_results_["params"] if own.get("max_iter") == 0]
+    assert any(own["n_components"] == 9 and own["shrinkage"] == 1 for own in lda)
+    assert any(own["covariance_type"] == "full" and own["shrinkage"] == 1 for own in lda)
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_more_axes_than_dimensions_are_cut(wine):
+    X, y = np.hstack([wine[0], np.ones((178, 2))]), wine[1]
+    model = OPGDClassifierCV(14, shrinkage=0, ridge=0, cv=3).fit(X, y)
+    assert model.n_components_ == 13
+    assert any(own["covariance_type"] == "full" for own in model.cv_results_["params"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ridge": ()}, "is empty"),
+        ({"n_components": []}, "n_components is empty"),
+        ({"cv": []}, "cv has no splits"),
+    ],
+)
+def test_nothing_to_try_is_said(arguments, message, wine):
+    with pytest.raises(ValueError, match=message):
+        OPGDClassifierCV(**SMALL | arguments).fit(*wine)
+
+
+def test_given_splits_may_be_lists_masks_or_fixed_with_weights(wine):
+    X, y = wine
+    weights = np.ones(len(y))
+    weights[:10] = 0
+    pairs = list(StratifiedKFold(3).split(X, y))
+    lists = [(a.tolist(), b.tolist()) for a, b in pairs]
+    masks = [tuple(np.isin(np.arange(178), part) for part in pair) for pair in pairs]
+    fixed = PredefinedSplit(np.arange(178) % 3)
+    for cv in (lists, masks, fixed):
+        model = OPGDClassifierCV(**SMALL | {"cv": cv}).fit(X, y, sample_weight=weights)
+        assert model.n_splits_ == 3
+    empty = [(np.arange(10, 178), np.arange(10))]
+    with pytest.raises(ValueError, match="without rows"):
+        OPGDClassifierCV(**SMALL | {"cv": empty}).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_subclasses_by_label_where_a_fold_lacks_the_label():
+    X, y = load_iris(return_X_y=True)
+    y = y.copy()
+    y[0] = 3
+    model = OPGDClassifierCV(2, n_subclasses=({3: 1, 1: 2},), cv=3).fit(X, y)
+    assert np.isfinite(model.best_score_)
+
+
+def test_scorers_take_weights_if_they_can_and_may_fail(wine):
+    X, y = wine
+    weights = np.linspace(1, 2, len(y))
+
+    def plain(estimator, X, y):
+        assert estimator.n_components == len(estimator.components_)
+        return estimator.score(X, y)
+
+    model = OPGDClassifierCV(**SMALL, scoring=plain).fit(X, y, sample_weight=weights)
+    assert model.best_score_ > 0.9
+
+    def broken(estimator, X, y):
+        if estimator.shrinkage == 0:
+            raise ValueError("no opinion")
+        return estimator.score(X, y)
+
+    with pytest.warns(UserWarning, match="no opinion"):
+        model = OPGDClassifierCV(**SMALL, scoring=broken).fit(X, y)
+    table = model.cv_results_
+    nan = np.isnan(table["mean_test_score"])
+    assert nan.any()
+    assert table["rank_test_score"][nan].min() > table["rank_test_score"][~nan].max()
+    assert model.best_params_["shrinkage"] > 0
+
+
 def test_processes_agree_with_one(wine):
     one, two = (OPGDClassifierCV(**SMALL, n_jobs=n_jobs).fit(*wine) for n_jobs in (None, 2))
     assert one.best_params_ == two.best_params_
@@ -351,7 +453,10 @@ def test_callbacks_count_the_paths(wine):
     callback = pytest.importorskip("sklearn.callback")
     pytest.importorskip("rich")
     model = OPGDClassifierCV(**SMALL).set_callbacks(callback.ProgressBar())
+    monitor = callback.ScoringMonitor(scoring="accuracy")
+    model.set_callbacks(callback.ProgressBar(), monitor)
     assert model.fit(*wine).score(*wine) > 0.9
+    assert monitor.get_logs() is not None  # raises where nothing was scored
 
 
 def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):

@@ -112,7 +112,8 @@ class TaskProgress:
             task.call_on_fit_task_begin(**self.state)
             task.call_on_fit_task_end(**self.state)
 
-    def finish(self) -> None:
-        """All tasks are done."""
+    def finish(self, attributes: dict[str, Any]) -> None:
+        """The last task is done, and the fit ended with these fitted attributes."""
+        self.step()
         if self.root is not None:
-            self.root.call_on_fit_task_end(**self.state)
+            self.root.call_on_fit_task_end(**self.state, reconstruction_attributes=attributes)

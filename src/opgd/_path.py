@@ -7,8 +7,10 @@ pooled, LDA axes as they are) and regularised discriminant analysis (full covari
 where no projection is left to choose).
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from opgd._calibration import loss_curve
 from opgd._estimator import one_blas_thread
 from opgd._problem import Problem, first_guesses, fitted_attributes, prepare
+from opgd._subclasses import check_n_subclasses
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
 from opgd.core.coordinates import make_frame
@@ -24,12 +27,12 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 PATH_TOL = 1e-4
 PATH_ITERATIONS = 60
-SEPARATED = -1e-3
+SEPARATED = -1e-5
 """Mean log posterior above which training rows are told apart: further axes have nothing to do."""
 ALL_AXES = -1
 PATIENCE = 4
 """Steps of a path without less error or log-loss on the rows left out, after which it ends."""
-RDA_SHRINKAGES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
+RDA_SHRINKAGES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
@@ -68,19 +71,14 @@ class Outcome:
     components: AnyArray | None  # (n_components, n_features), None for the ends
 
     @property
-    def key(self) -> tuple[str, int]:
-        """The same for the same model on other splits; RDA has all axes, however many there are."""
-        return repr(self.setting), ALL_AXES if self.setting.end == "rda" else self.n_components
-
-    def parameters(self, rank: int) -> dict[str, Any]:
-        """Arguments of the OPGDClassifier to be fitted to all rows, which differ in `rank`."""
-        count = self.key[1]
-        return self.setting.parameters(rank if count == ALL_AXES else count)
+    def count(self) -> int:
+        """The number of axes that names the model on other splits; RDA has all there are."""
+        return ALL_AXES if self.setting.end == "rda" else self.n_components
 
 
 def end_settings(shrinkages: list[Any], ridges: list[float], all_axes: bool) -> list[Setting]:
     """The LDA and RDA ends of the grid; RDA only where a model may have all axes."""
-    numbers = sorted({*RDA_SHRINKAGES, *[s for s in shrinkages if s != "auto" and s < 1]})
+    numbers = sorted({*RDA_SHRINKAGES, *[float(s) for s in shrinkages if s != "auto"]})
     ends = [Setting("diag", 1, 1.0, ridge, "lda") for ridge in ridges]
     if all_axes:
         ends += [Setting("full", 1, s, ridge, "rda") for s in numbers for ridge in ridges]
@@ -156,16 +154,20 @@ class Sample:
     weights: FloatArray | None  # (n,)
     classes: AnyArray  # (K,)
 
-    def rows(self, which: IntArray) -> "Sample":
-        """Some of the rows, without those of weight zero."""
-        if self.weights is None:
-            return Sample(self.X[which], self.codes[which], None, self.classes)
-        which = which[self.weights[which] > 0]
-        return Sample(self.X[which], self.codes[which], self.weights[which], self.classes)
+    def rows(self, which: Any) -> "Sample":
+        """Some of the rows, by indices or a mask, without those of weight zero."""
+        which = np.arange(len(self.X))[which]
+        weights = None
+        if self.weights is not None:
+            which = which[self.weights[which] > 0]
+            weights = self.weights[which]
+        if len(which) == 0:
+            raise ValueError("A split of cv has a part without rows (of positive weight).")
+        return Sample(self.X[which], self.codes[which], weights, self.classes)
 
     def rank(self) -> int:
         """Number of dimensions in which the rows differ."""
-        own = self.rows(np.arange(len(self.X)))
+        own = self.rows(slice(None))
         with one_blas_thread():
             return int(make_frame(own.X, own.codes, own.weights).basis.shape[1])
 
@@ -189,10 +191,12 @@ def try_settings(
         prepared = prepare(train.X, codes.astype(np.intp), len(present), train.weights)
         for setting in settings:
             model = OPGDClassifier(**setting.parameters(1))
-            problem, constants = model._pose(prepared, train.classes[present])
+            numbers = check_n_subclasses(setting.n_subclasses, sample.classes)[present]
+            problem, constants = model._pose(prepared, train.classes[present], numbers)
             model.__dict__.update(constants, n_features_in_=train.X.shape[1])
             path: list[Outcome] = []
             for directions in directions_of(problem, setting, counts):
+                model.n_components = len(directions)
                 model.__dict__.update(fitted_attributes(problem, directions))
                 log_joint = np.full((len(test.X), len(test.classes)), -np.inf)
                 log_joint[:, present] = model._class_log_joint(test.X)
@@ -214,6 +218,18 @@ def _declines(path: list[Outcome]) -> bool:
     return not less_error and not less_loss
 
 
+def score_with(scorer: Callable[..., float], model: OPGDClassifier, test: Sample) -> float:
+    """A scorer's opinion of a model; nan, with a warning, where it has none."""
+    known: dict[str, Any] = {}
+    if test.weights is not None and "sample_weight" in signature(scorer).parameters:
+        known["sample_weight"] = test.weights
+    try:
+        return float(scorer(model, test.X, test.classes[test.codes], **known))
+    except (TypeError, ValueError) as error:
+        warnings.warn(f"scoring failed and counts as nan: {error}", UserWarning, stacklevel=2)
+        return float("nan")
+
+
 def _outcome(
     model: OPGDClassifier,
     setting: Setting,
@@ -227,8 +243,7 @@ def _outcome(
     error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
     score = 1.0 - error
     if scorer is not None:
-        known = {} if test.weights is None else {"sample_weight": test.weights}
-        score = float(scorer(model, test.X, test.classes[test.codes], **known))
+        score = score_with(scorer, model, test)
     return Outcome(
         setting,
         len(model.components_),

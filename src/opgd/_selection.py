@@ -5,8 +5,22 @@ from typing import Any
 import numpy as np
 
 from opgd._calibration import best_temperature, loss_at
-from opgd._path import Outcome
-from opgd.core.types import FloatArray
+from opgd._path import ALL_AXES, Outcome
+from opgd.core.types import AnyArray, FloatArray
+
+
+def aligned(paths: list[list[Outcome]]) -> list[list[Outcome]]:
+    """The models of a setting, each with one outcome a split, from the path of every split.
+
+    Paths end early where a split has nothing to gain from more axes; there its last model stands
+    for the longer ones of the other splits.
+    """
+    models = []
+    for count in sorted({own.count for path in paths for own in path}):
+        reached = [[own for own in path if own.count <= count] for path in paths]
+        if all(reached):
+            models.append([path[-1] for path in reached])
+    return models
 
 
 def tabulate(
@@ -28,18 +42,34 @@ def tabulate(
     if by_log_loss:
         scores = log_loss_scores(models, temperatures if calibrate else np.ones(len(models)))
     means = scores.mean(axis=1)
+    order = np.where(np.isfinite(means), means, -np.inf).round(12)
+    params = [parameters(model, rank) for model in models]
+    names = dict.fromkeys(name for own in params for name in own)
     return {
-        "params": [model[0].parameters(rank) for model in models],
+        "params": params,
+        **{f"param_{name}": _objects([own.get(name) for own in params]) for name in names},
         **{f"split{i}_test_score": own for i, own in enumerate(scores.T)},
         "mean_test_score": means,
         "std_test_score": scores.std(axis=1),
-        "rank_test_score": 1 + np.sum(means[:, None] < means, axis=1),
+        "rank_test_score": 1 + np.sum(order[:, None] < order, axis=1),
         "mean_test_error": np.array([np.mean([own.error for own in m]) for m in models]),
         "mean_test_log_loss": np.array([loss_at(curve, 1.0) for curve in curves]) / weights,
         "mean_test_calibrated_log_loss": np.array(calibrated) / weights,
         "temperature": temperatures,
-        "n_parameters": np.array([round(np.mean([o.n_parameters for o in m])) for m in models]),
+        "n_parameters": np.array([max(own.n_parameters for own in m) for m in models]),
     }
+
+
+def parameters(model: list[Outcome], rank: int) -> dict[str, Any]:
+    """Arguments of the OPGDClassifier to be fitted to all rows."""
+    count = max(own.count for own in model)
+    return model[0].setting.parameters(rank if count == ALL_AXES else count)
+
+
+def _objects(values: list[Any]) -> AnyArray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def log_loss_scores(models: list[list[Outcome]], temperatures: FloatArray) -> FloatArray:

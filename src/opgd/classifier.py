@@ -215,7 +215,8 @@ class OPGDClassifier(GaussianClassifier):
         with one_blas_thread():
             n_threads = effective_n_jobs(self.n_jobs)
             prepared = prepare(X, codes, len(classes), weights, n_threads)
-            problem, constants = self._pose(prepared, classes)
+            numbers = check_n_subclasses(self.n_subclasses, classes)
+            problem, constants = self._pose(prepared, classes, numbers)
             progress = FitProgress(
                 self,
                 data,
@@ -271,13 +272,15 @@ class OPGDClassifier(GaussianClassifier):
             )
         return X, *encode_labels(y), weights
 
-    def _pose(self, prepared: Prepared, classes: AnyArray) -> tuple[Problem, dict[str, Any]]:
+    def _pose(
+        self, prepared: Prepared, classes: AnyArray, numbers: IntArray
+    ) -> tuple[Problem, dict[str, Any]]:
         """The problem for the core, and the fitted attributes that no search changes."""
         priors = check_priors(self.priors, classes, prepared.classes.priors)
         problem = pose(
             prepared,
             priors,
-            numbers=check_n_subclasses(self.n_subclasses, classes),
+            numbers=numbers,
             covariance_type=self.covariance_type,
             shrinkage=self.shrinkage,
             ridge=self.ridge,
@@ -286,6 +289,7 @@ class OPGDClassifier(GaussianClassifier):
             "classes_": classes,
             "priors_": priors,
             "_covariance_type": self.covariance_type,
+            "_temperature": 1.0,
         }
 
     def _count_axes(self, problem: Problem, n_classes: int) -> tuple[int, list[str]]:

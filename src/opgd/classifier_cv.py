@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from opgd._callbacks import TaskProgress, with_callbacks
 from opgd._estimator import FLOAT_DTYPES, GaussianClassifier, restore_on_failure
 from opgd._path import Outcome, Sample, Setting, end_settings, try_settings
-from opgd._selection import choose, tabulate
+from opgd._selection import aligned, choose, tabulate
 from opgd._subclasses import check_n_subclasses
 from opgd._validation import (
     check_choice,
@@ -73,7 +73,7 @@ class OPGDClassifierCV(GaussianClassifier):
         validation share); or anything scikit-learn takes.
     scoring : str or callable, default="accuracy"
         A scorer of scikit-learn; the larger the better. "neg_log_loss" is that of calibrated
-        probabilities if `calibrate`.
+        probabilities if `calibrate`; any other scorer sees models before calibration.
     calibrate : bool, default=True
         Fit one temperature to the predictions for rows left out, and divide log joint densities by
         it: probabilities become honest, predictions stay (those with the priors of the fit).
@@ -90,8 +90,9 @@ class OPGDClassifierCV(GaussianClassifier):
     Attributes
     ----------
     best_estimator_ : OPGDClassifier
-        The chosen model, fitted to all rows. Its attributes (`components_`, `classes_`, `priors_`,
-        `means_`, `covariances_`, `projected_means_`, `projected_variances_`,
+        The chosen model, fitted to all rows, with the temperature. Its attributes
+        (`components_`, `classes_`, `priors_`, `means_`, `covariances_`, `projected_means_`,
+        `projected_variances_`,
         `gaussian_classes_`, `log_likelihood_`, `component_log_likelihoods_`,
         `component_shares_`, `n_components_`, `n_iter_`, `n_evaluations_`, `converged_`,
         `loss_curve_`) are attributes of this estimator too.
@@ -104,9 +105,11 @@ class OPGDClassifierCV(GaussianClassifier):
     temperature_ : float
         What log joint densities are divided by for probabilities; 1 without `calibrate`.
     cv_results_ : dict of arrays
-        One entry for every model tried on all splits: `params`, `split0_test_score`, ...,
+        One entry for every model: `params`, `param_n_components`, ..., `split0_test_score`, ...,
         `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
-        `mean_test_log_loss`, `mean_test_calibrated_log_loss`, `temperature`, `n_parameters`.
+        `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all rows left out),
+        `temperature`, `n_parameters`. Where the path of a split ended before those of others, it
+        counts with its last model.
     n_splits_ : int
         Number of splits.
     n_features_in_ : int
@@ -176,40 +179,39 @@ class OPGDClassifierCV(GaussianClassifier):
         -------
         self : OPGDClassifierCV
         """
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight, "groups": groups}}
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         sample, groups = self._check_data(X, y, sample_weight, groups)
         self._check_parameters(sample.classes)
-        counts = self._counts(sample.X.shape[1])
+        rank = sample.rank()
+        counts = self._counts(sample, rank)
         splits = self._splits(sample, groups)
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs more than one split; choose another cv.")
-        outcomes = self._try_all(sample, counts, splits, data)
+        settings = self._settings(all_axes=counts[-1] >= rank)
+        progress = TaskProgress(self, data, len(splits) * len(settings) + 1)
+        outcomes = self._try_all(sample, counts, splits, settings, progress)
         table = tabulate(
             outcomes,
-            rank=sample.rank(),
+            rank=rank,
             by_log_loss=self.scoring == "neg_log_loss",
             calibrate=self.calibrate,
         )
         best = choose(table, rule=self.rule, calibrate=self.calibrate)
-        own_scores = [table[f"split{i}_test_score"][best] for i in range(len(splits))]
-        found = outcomes[best][int(np.argmax(own_scores))].components
+        found = self._best_components(table, best, outcomes[best])
         model = self._refit(X, y, sample_weight, table["params"][best], found)
-        temperature = float(table["temperature"][best]) if self.calibrate else 1.0
-        names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
-        shared = {name: getattr(model, name) for name in names}
-        private = ["_coordinates", "_covariances", "_covariance_type", "_gaussians"]
+        model._temperature = float(table["temperature"][best]) if self.calibrate else 1.0
+        fitted = {name: own for name, own in vars(model).items() if name not in model.get_params()}
         self.__dict__.update(
-            shared,
-            **{name: getattr(model, name) for name in private},
+            fitted,
             best_estimator_=model,
             best_params_=table["params"][best],
             best_score_=float(table["mean_test_score"][best]),
             best_index_=best,
-            temperature_=temperature,
-            _temperature=temperature,
+            temperature_=model._temperature,
             cv_results_=table,
             n_splits_=len(splits),
         )
+        progress.finish(fitted)
         return self
 
     def _check_data(
@@ -220,7 +222,9 @@ class OPGDClassifierCV(GaussianClassifier):
         groups = None if groups is None else np.asarray(groups)
         if groups is not None and len(groups) != len(X):
             raise ValueError(f"groups has {len(groups)} entries for {len(X)} rows.")
-        if weights is not None and not np.all(weights) and not _is_iterable(self.cv):
+        drawn_here = self.cv is None or isinstance(self.cv, Real)
+        if weights is not None and not np.all(weights) and drawn_here:
+            # splits that are given refer to the rows as they are; ours need not see these
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
             groups = None if groups is None else groups[present]
@@ -242,14 +246,30 @@ class OPGDClassifierCV(GaussianClassifier):
         check_integer("verbose", self.verbose)
         check_n_jobs(self.n_jobs)
 
-    def _counts(self, n_features: int) -> list[int]:
+    def _counts(self, sample: Sample, rank: int) -> list[int]:
+        """Numbers of axes, of which there are no more than dimensions in which rows differ."""
         if self.n_components is None:
-            return thinned_counts(n_features)
+            most_lda = min(rank, max(1, len(sample.classes) - 1))
+            return sorted({*thinned_counts(rank), most_lda})
+        n_features = sample.X.shape[1]
         counts = {
-            check_integer("n_components", value, 1, n_features)
+            min(check_integer("n_components", value, 1, n_features), rank)
             for value in _values(self.n_components)
         }
+        if not counts:
+            raise ValueError("n_components is empty: there is no number of axes to try.")
         return sorted(counts)
+
+    def _settings(self, *, all_axes: bool) -> list[list[Setting]]:
+        """What to try, by task: every point of the grid, and all ends together."""
+        shrinkages, ridges = _values(self.shrinkage), _values(self.ridge)
+        grid = product(
+            _values(self.covariance_type), _values(self.n_subclasses), shrinkages, ridges
+        )
+        points = list({repr(point): Setting(*point) for point in grid}.values())
+        if not points:
+            raise ValueError("shrinkage, ridge, n_subclasses or covariance_type is empty.")
+        return [[point] for point in points] + [end_settings(shrinkages, ridges, all_axes)]
 
     def _splits(self, sample: Sample, groups: Any) -> list[tuple[IntArray, IntArray]]:
         cv = self.cv
@@ -258,41 +278,47 @@ class OPGDClassifierCV(GaussianClassifier):
                 raise ValueError(f"cv as a share of rows must lie between 0 and 1, got {cv!r}.")
             cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
         splitter = check_cv(cv, sample.codes, classifier=True)
-        return list(splitter.split(sample.X, sample.classes[sample.codes], groups))
+        splits = list(splitter.split(sample.X, sample.classes[sample.codes], groups))
+        if not splits:
+            raise ValueError("cv has no splits (a generator can be used only once).")
+        return splits
 
     def _try_all(
         self,
         sample: Sample,
         counts: list[int],
         splits: list[tuple[IntArray, IntArray]],
-        data: dict[str, Any],
+        settings: list[list[Setting]],
+        progress: TaskProgress,
     ) -> list[list[Outcome]]:
-        """Outcomes of every model that was tried on all splits, in the order of the splits."""
-        shrinkages, ridges = _values(self.shrinkage), _values(self.ridge)
-        grid = product(
-            _values(self.covariance_type), _values(self.n_subclasses), shrinkages, ridges
-        )
-        all_axes = counts[-1] == sample.X.shape[1]
-        jobs = [[Setting(*point)] for point in grid]
-        jobs.append(end_settings(shrinkages, ridges, all_axes))
+        """Outcomes of every model, in the order of the splits."""
         quick = self.scoring in ("accuracy", "neg_log_loss")
         scorer = None if quick else get_scorer(self.scoring)
-        tasks = [(split, settings) for split in range(len(splits)) for settings in jobs]
-        progress = TaskProgress(self, data, len(tasks))
+        tasks = [(split, own) for split in range(len(splits)) for own in settings]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(try_settings)(sample, splits[split], settings, counts, scorer)
-            for split, settings in tasks
+            delayed(try_settings)(sample, splits[split], own, counts, scorer)
+            for split, own in tasks
         )
-        tried: dict[Any, list[Outcome]] = defaultdict(list)
-        for (split, settings), outcomes in zip(tasks, results, strict=True):
+        tried: dict[str, list[list[Outcome]]] = defaultdict(lambda: [[] for _ in splits])
+        for (split, own), outcomes in zip(tasks, results, strict=True):
             for outcome in outcomes:
-                tried[outcome.key].append(outcome)
+                tried[repr(outcome.setting)][split].append(outcome)
             if self.verbose:
-                what = "ends" if len(settings) > 1 else settings[0]
+                what = "ends" if len(own) > 1 else own[0]
                 print(f"split {split + 1} of {len(splits)}: {what}, {len(outcomes)} models")
             progress.step()
-        progress.finish()
-        return [outcomes for outcomes in tried.values() if len(outcomes) == len(splits)]
+        return [model for paths in tried.values() for model in aligned(paths)]
+
+    def _best_components(
+        self, table: dict[str, Any], best: int, model: list[Outcome]
+    ) -> AnyArray | None:
+        """Axes of the split on which the chosen model did best, of those that have them all."""
+        most = max(own.n_components for own in model)
+        scores = [
+            table[f"split{i}_test_score"][best] if own.n_components == most else -np.inf
+            for i, own in enumerate(model)
+        ]
+        return model[int(np.argmax(scores))].components
 
     def _refit(
         self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], found: AnyArray | None
@@ -305,12 +331,8 @@ class OPGDClassifierCV(GaussianClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the first fit has said it
             other.fit(X, y, sample_weight)
-        return max(model, other, key=lambda own: own.log_likelihood_)
-
-
-def _is_iterable(cv: Any) -> bool:
-    """Whether splits are given as indices of rows, so that no row may be left out beforehand."""
-    return isinstance(cv, Iterable)
+        best: OPGDClassifier = max(model, other, key=lambda own: own.log_likelihood_)
+        return best.set_params(init=model.init)  # where it began is no setting of the user's
 
 
 def _values(value: Any) -> list[Any]:
