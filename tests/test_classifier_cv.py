@@ -49,7 +49,8 @@ def cancer():
 
 def test_counts_are_dense_first_and_end_at_the_most():
     assert thinned_counts(4) == [1, 2, 3, 4]
-    assert thinned_counts(10) == [1, 2, 3, 4, 5, 6, 8, 10]
+    assert thinned_counts(12) == list(range(1, 13))
+    assert thinned_counts(13) == [1, 2, 3, 4, 5, 6, 8, 10, 13]
     counts = thinned_counts(500)
     assert counts[-1] == 500
     assert len(counts) < 25

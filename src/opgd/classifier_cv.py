@@ -32,13 +32,15 @@ from opgd._warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray, IntArray
 
+FEW_AXES = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.3
 
 
 def thinned_counts(most: int) -> list[int]:
-    """All numbers of axes up to six, then each about 1.3 times the last, and the most."""
-    counts = list(range(1, min(DENSE_COUNTS, most) + 1))
+    """All numbers up to twelve; for more, all up to six and then each about 1.3 times the last."""
+    dense = most if most <= FEW_AXES else DENSE_COUNTS
+    counts = list(range(1, dense + 1))
     while counts[-1] < most:
         counts.append(min(most, max(counts[-1] + 1, round(COUNT_RATIO * counts[-1]))))
     return counts
@@ -57,11 +59,12 @@ class OPGDClassifierCV(GaussianClassifier):
     Parameters
     ----------
     n_components : int, sequence of int or None, default=None
-        Numbers of axes to try. None means 1 to 6 and then each about 1.3 times the last, up to
-        n_features. A path ends early where it tells the training rows apart completely, or where
-        four numbers in a row bring neither less error nor less log-loss on the rows left out.
-        Where numbers are given, no other number is chosen: LDA is tried with those among them that
-        it can have, RDA if n_features is among them.
+        Numbers of axes to try. None means all from 1 to n_features; of more than twelve, 1 to 6 and
+        then each about 1.3 times the last, n_features, and ``n_classes - 1``. A path ends early
+        where it tells the training rows apart completely, or where four numbers in a row bring
+        neither less error nor less log-loss on the rows left out. Where numbers are given, no other
+        number is chosen: LDA is tried with those among them that it can have, RDA if n_features is
+        among them.
     shrinkage, ridge : float or sequence, default=(0, 0.1, 0.5) and (0, 0.05, 0.3)
         Values to try, see `OPGDClassifier`; "auto" may be among the shrinkages.
     n_subclasses : int, "auto", dict or sequence of these, default=(1,)
