@@ -270,6 +270,8 @@ def warn_of_data(problem: Problem, labels: list[str], columns: list[str], notes:
 
 
 def _listed(names: list[str], indices: IntArray, most: int = 8) -> str:
+    if len(indices) == len(names) > most:
+        return f"all {len(names)}"
     shown = ", ".join(names[i] for i in indices[:most])
     left = len(indices) - most
     return f"{shown} and {left} more" if left > 0 else shown
