@@ -14,7 +14,7 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
 ]
 exclude_patterns = ["_build"]
 
@@ -35,7 +35,8 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "changelog": [], "contributing": []}
+alone = ["index", "changelog", "contributing", "api", "the_paper_and_the_code"]
+html_sidebars = {page: [] for page in alone}  # pages that have no neighbours to list
 
 
 def escape_shapes(
