@@ -4,11 +4,10 @@ import inspect
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
+from opgd import OPGDClassifier, OPGDClassifierCV
 
 ESTIMATORS = [
     OPGDClassifier(),
@@ -82,8 +81,3 @@ def test_bad_parameter_is_refused_by_name(name, value, rng):
     with pytest.raises((ValueError, TypeError), match=name.split("_")[-1]):
         estimator.fit(X, y)
     assert not hasattr(estimator, "n_features_in_")
-
-
-def test_warnings_ignored_above_are_the_documented_ones():
-    assert issubclass(DataWarning, UserWarning)
-    assert issubclass(ConvergenceWarning, UserWarning)
