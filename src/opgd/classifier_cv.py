@@ -35,6 +35,8 @@ from opgd.core.types import AnyArray, IntArray
 FEW_AXES = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.3
+CHANCE = 1.0
+"""Difference of log-likelihoods that says nothing about which of two models is better."""
 
 
 def thinned_counts(most: int) -> list[int]:
@@ -53,8 +55,9 @@ class OPGDClassifierCV(GaussianClassifier):
     found so far and the next ones are optimised together, so many numbers of axes cost little more
     than the last. Two neighbours that need no search are always tried as well and win where rows
     are few: reduced-rank LDA, and regularised discriminant analysis on all axes. The chosen model
-    is fitted to all rows, from the components that did best on the rows left out and from the
-    default start, and the one of higher likelihood is kept.
+    is fitted to all rows, from the components that did best on the rows left out (the paper) and
+    from the default start; the first is kept, unless the log-likelihood of the second is higher by
+    more than one.
 
     Parameters
     ----------
@@ -334,7 +337,9 @@ class OPGDClassifierCV(GaussianClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the first fit has said it
             other.fit(X, y, sample_weight)
-        best: OPGDClassifier = max(model, other, key=lambda own: own.log_likelihood_)
+        # axes close to these did well on rows left out, which the likelihood of training rows
+        # cannot say: the default start has to be better by more than could be chance
+        best = model if model.log_likelihood_ > other.log_likelihood_ + CHANCE else other
         return best.set_params(init=model.init)  # where it began is no setting of the user's
 
 
