@@ -7,13 +7,15 @@ import pytest
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opgd import OPGDClassifier, OPGDClassifierCV
+from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture
 
 ESTIMATORS = [
     OPGDClassifier(),
     OPGDClassifier(covariance_type="full"),
     OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, cv=2),
+    OPGDMixture(),
+    OPGDMixture((2, 3), covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
 ]
 BY_HAND = [
     "check_set_output_transform",

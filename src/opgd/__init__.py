@@ -3,6 +3,7 @@
 from opgd._warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
+from opgd.mixture import OPGDMixture
 
 __version__ = "0.1.0.dev0"
-__all__ = ["DataWarning", "OPGDClassifier", "OPGDClassifierCV", "__version__"]
+__all__ = ["DataWarning", "OPGDClassifier", "OPGDClassifierCV", "OPGDMixture", "__version__"]

@@ -4,6 +4,7 @@ The protocol is young, so everything that touches it is in this module.
 """
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,19 @@ class FitProgress:
         if stop:
             self.stopped = True
             raise StopIteration
+
+    def reporter(self, verbose: int, total_weight: float, what: str) -> Callable[..., None]:
+        """A function that prints every so often how a search goes, and tells the callbacks."""
+        counts: Counter[str] = Counter()
+
+        def report(search: str, directions: Any, value: float) -> None:
+            counts[search] += 1
+            count = counts[search]
+            if verbose and count % verbose == 0:
+                print(f"{search}, iteration {count}: {what} {value * total_weight:.6g}")
+            self.step(directions)
+
+        return report
 
     def finish(self, attributes: dict[str, Any]) -> None:
         """The fit ended with these fitted attributes."""

@@ -88,6 +88,14 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+def log_normalised(log_joints: FloatArray) -> FloatArray:
+    """Log joints (n, K) as log posteriors, in place."""
+    # the peak goes first: far away, log joints are too large to carry the log of a sum
+    log_joints -= log_joints.max(axis=1, keepdims=True)
+    log_joints -= np.log(np.exp(log_joints).sum(axis=1, keepdims=True))
+    return log_joints
+
+
 class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Fitted Gaussians inside a projection: transform and distances."""
 
@@ -119,6 +127,12 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def _column_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"column {j}" for j in range(self.n_features_in_)]
+        return [repr(name) for name in names]
 
     def _check_rows(self, X: Any) -> AnyArray:
         check_is_fitted(self)
@@ -235,11 +249,7 @@ class GaussianClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjecti
         -------
         log_posteriors : ndarray of shape (n_samples, n_classes)
         """
-        log_posteriors = self._class_log_joint(X, priors)
-        # the peak goes first: far away, log joints are too large to carry the log of a sum
-        log_posteriors -= log_posteriors.max(axis=1, keepdims=True)
-        log_posteriors -= np.log(np.exp(log_posteriors).sum(axis=1, keepdims=True))
-        return log_posteriors
+        return log_normalised(self._class_log_joint(X, priors))
 
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Posterior probabilities of the classes.

@@ -53,16 +53,24 @@ class Problem:
     within_borrowed: float
 
 
-def prepare(
-    X: AnyArray, codes: IntArray, n_classes: int, weights: FloatArray | None, n_threads: int = 1
-) -> Prepared:
-    """Pass over the rows for all that does not depend on settings."""
+def frame_rows(
+    X: AnyArray, codes: IntArray, weights: FloatArray | None, n_threads: int = 1
+) -> Frame:
+    """Rows made ready for the core, or a sentence on why they cannot be."""
     try:
         frame = make_frame(X, codes, weights, n_threads)
     except OverflowError as error:
         raise ValueError(f"X has values too large to compute with: {error}; rescale X.") from None
     if frame.basis.shape[1] == 0:
-        raise ValueError("All columns of X are constant: no axis can tell the classes apart.")
+        raise ValueError("All columns of X are constant: no axis can tell rows apart.")
+    return frame
+
+
+def prepare(
+    X: AnyArray, codes: IntArray, n_classes: int, weights: FloatArray | None, n_threads: int = 1
+) -> Prepared:
+    """Pass over the rows for all that does not depend on settings."""
+    frame = frame_rows(X, codes, weights, n_threads)
     return Prepared(frame, frame.moments(codes, n_classes))
 
 
@@ -130,15 +138,15 @@ def first_guesses(
     return [starts.unit_rows(guess) for guess in guesses]
 
 
-def given_directions(problem: Problem, components: FloatArray) -> FloatArray:
+def given_directions(problem: Problem, components: FloatArray, name: str = "init") -> FloatArray:
     """Components given by hand as directions; they must be some, where rows differ."""
     directions = problem.coordinates.directions(components)
     lengths = np.linalg.norm(directions, axis=1)
     if not np.all(lengths > 1e-10 * np.linalg.norm(components * problem.frame.scale, axis=1)):
-        raise ValueError("init has a component along which the rows of X do not differ.")
+        raise ValueError(f"{name} has a component along which the rows of X do not differ.")
     full = problem.objective.form is FORMS["full"]
     if full and np.linalg.matrix_rank(starts.unit_rows(directions), tol=1e-8) < len(directions):
-        raise ValueError("init has components that are combinations of the others.")
+        raise ValueError(f"{name} has components that are combinations of the others.")
     return directions
 
 
@@ -148,9 +156,9 @@ def search(
     *,
     max_iter: int,
     tol: float,
-    n_random: int,
-    rng: np.random.RandomState,
     on_iteration: Callable[[str, FloatArray, float], None],
+    n_random: int = 0,
+    rng: np.random.RandomState | None = None,
 ) -> SolverResult:
     """Race the first guesses, climb from the winner, then from random starts; keep the best.
 
@@ -171,6 +179,7 @@ def search(
             best = continued(best, climb(best.directions, "search 1", max_iter - best.n_iter))
     n_evaluations = best.n_evaluations
     for number in range(n_random):
+        assert rng is not None
         start = starts.random_axes(problem.coordinates.rank, len(guesses[0]), rng)
         run = climb(start, f"search {number + 2}")
         n_evaluations += run.n_evaluations
@@ -178,7 +187,7 @@ def search(
     if best.n_iter >= max_iter > 0 and not best.converged:
         warnings.warn(
             f"The projection has not converged after max_iter={max_iter} iterations "
-            f"(log-likelihood {best.value * objective.engine.total_weight:.6g}). "
+            f"(objective {best.value * objective.engine.total_weight:.6g}). "
             "Increase max_iter, or loosen tol if this is close enough.",
             ConvergenceWarning,
             stacklevel=5,
@@ -226,7 +235,7 @@ def ordered_attributes(problem: Problem, result: SolverResult) -> tuple[FloatArr
     directions = normal_form(problem, result.directions)
     order, values = order_components(problem.objective, directions)
     weight = problem.objective.engine.total_weight
-    without_axes = float(problem.classes.priors @ np.log(problem.priors))
+    without_axes = problem.objective.values(directions, lambda axis: iter([0.0 * axis(0)]))
     gains = np.diff(values, prepend=without_axes)
     total = gains.sum()
     shares = gains / total if total > 0 else np.full(len(gains), 1 / len(gains))
@@ -242,7 +251,9 @@ def ordered_attributes(problem: Problem, result: SolverResult) -> tuple[FloatArr
     }
 
 
-def warn_of_data(problem: Problem, labels: list[str], columns: list[str], notes: list[str]) -> None:
+def warn_of_data(
+    problem: Problem, labels: list[str], columns: list[str], notes: list[str], what: str = "classes"
+) -> None:
     """One warning that names every column and class for which the fit had to decide something."""
     frame = problem.frame
     if len(frame.constant):
@@ -255,7 +266,7 @@ def warn_of_data(problem: Problem, labels: list[str], columns: list[str], notes:
     if problem.within_borrowed > 0:
         rows = " (there are no more rows than columns)" if frame.few_rows else ""
         notes.append(
-            f"the pooled covariance of the classes is singular{rows}: "
+            f"the pooled covariance of the {what} is singular{rows}: "
             f"{problem.within_borrowed:.0%} of it is the identity on standardised columns, "
             "and probabilities may be overconfident; set ridge to choose this yourself"
         )

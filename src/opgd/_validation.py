@@ -43,13 +43,14 @@ def check_share(name: str, value: Any) -> float:
     return share
 
 
-def check_positive(name: str, value: Any) -> float:
-    """A finite number above 0."""
-    message = f"{name} must be a finite number above 0, got {value!r}."
+def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
+    """A finite number above 0, or 0 itself if that is allowed."""
+    bound = "of at least 0" if or_zero else "above 0"
+    message = f"{name} must be a finite number {bound}, got {value!r}."
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(message)
     number = float(value)
-    if not 0 < number < np.inf:
+    if not (0 < number < np.inf or (or_zero and number == 0)):
         raise ValueError(message)
     return number
 
@@ -153,14 +154,16 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
     return values / values.sum()
 
 
-def check_components_init(init: Any, n_components: int, n_features: int) -> FloatArray:
+def check_components_init(
+    init: Any, n_components: int, n_features: int, name: str = "init"
+) -> FloatArray:
     """A first guess given as components, (n_components, n_features)."""
-    guess: FloatArray = check_array(init, dtype=np.float64, input_name="init")
+    guess: FloatArray = check_array(init, dtype=np.float64, input_name=name)
     if guess.shape != (n_components, n_features):
         raise ValueError(
-            f"init must have shape (n_components, n_features) = ({n_components}, {n_features}), "
+            f"{name} must have shape (n_components, n_features) = ({n_components}, {n_features}), "
             f"got {guess.shape}."
         )
     if not np.all(np.any(guess != 0, axis=1)):
-        raise ValueError("init has a component that is zero everywhere.")
+        raise ValueError(f"{name} has a component that is zero everywhere.")
     return guess

@@ -1,6 +1,5 @@
 """OPGDClassifier: the paper's Section 3."""
 
-from collections import Counter
 from contextlib import suppress
 from typing import Any, Self
 
@@ -232,7 +231,9 @@ class OPGDClassifier(GaussianClassifier):
                 tol=self.tol,
                 n_random=self.n_init - 1,
                 rng=rng,
-                on_iteration=self._on_iteration(progress, problem.objective.engine.total_weight),
+                on_iteration=progress.reporter(
+                    self.verbose, problem.objective.engine.total_weight, "log-likelihood"
+                ),
             )
             directions, summary = ordered_attributes(problem, result)
             attributes = constants | fitted_attributes(problem, directions) | summary
@@ -316,21 +317,3 @@ class OPGDClassifier(GaussianClassifier):
             wanted = len(init) if self.n_components is None else self.n_components
             init = check_components_init(init, wanted, n_features)
         return first_guesses(problem, init, n_components, rng)
-
-    def _on_iteration(self, progress: FitProgress, total_weight: float) -> Any:
-        counts: Counter[str] = Counter()
-
-        def report(search: str, directions: FloatArray, value: float) -> None:
-            counts[search] += 1
-            count = counts[search]
-            if self.verbose and count % self.verbose == 0:
-                print(f"{search}, iteration {count}: log-likelihood {value * total_weight:.6g}")
-            progress.step(directions)
-
-        return report
-
-    def _column_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"column {j}" for j in range(self.n_features_in_)]
-        return [repr(name) for name in names]

@@ -13,7 +13,14 @@ import numpy as np
 from scipy import linalg
 
 from opgd.core.engines import CENTRING_RATIO, RowEngine
-from opgd.core.moments import Moments, group_moments, locate_columns
+from opgd.core.moments import (
+    Mapping,
+    Memberships,
+    Moments,
+    group_moments,
+    locate_columns,
+    soft_moments,
+)
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 RANK_TOLERANCE = 1e-12
@@ -52,14 +59,18 @@ class Coordinates:
         """Components of raw rows (q, p) as whitened directions (q, R)."""
         return (components * self.scale) @ self.basis @ self.unwhitener.T
 
+    @property
+    def raw_axes(self) -> FloatArray:
+        """The whitened axes in the space of raw rows, (R, p)."""
+        return (self.unwhitener @ self.basis.T) * self.scale
+
     def raw_means(self, means: FloatArray) -> FloatArray:
-        """Whitened means (C, R) as points in the space of raw rows (C, p)."""
-        return self.center + (means @ self.unwhitener @ self.basis.T) * self.scale
+        """Whitened points (C, R) in the space of raw rows (C, p)."""
+        return self.center + means @ self.raw_axes
 
     def raw_covariance(self, covariance: FloatArray) -> FloatArray:
         """A whitened covariance (R, R) in the space of raw rows (p, p)."""
-        back = self.scale[:, None] * (self.basis @ self.unwhitener.T)
-        return back @ covariance @ back.T
+        return self.raw_axes.T @ covariance @ self.raw_axes
 
 
 @dataclass(frozen=True)
@@ -96,24 +107,30 @@ class Frame:
         """The identity on standardised columns, as a covariance of sphered rows, (R, R)."""
         return np.diag(self.spread**2)
 
+    @property
+    def sphering(self) -> FloatArray:
+        """Maps centred raw rows to sphered ones, (p, R)."""
+        return self.basis * self.spread / self.scale[:, None]
+
     def moments(self, labels: IntArray, n_groups: int) -> Moments:
         """Moments by label of sphered rows, (n_groups, R[, R])."""
-        engine = self.engine.with_labels(labels)
+        return group_moments(self.engine.with_labels(labels), n_groups, self._sphere())
+
+    def soft_moments(self, memberships: Memberships) -> Moments:
+        """Moments of sphered rows that belong to every group by a share."""
+        return soft_moments(self.engine, memberships, self._sphere())
+
+    def _sphere(self) -> Mapping:
         if self.sphered:
-            return group_moments(engine, n_groups, lambda rows: rows)
-        matrix = sphering(self.scale, self.basis, self.spread)
-        return group_moments(engine, n_groups, lambda rows: rows @ matrix)
+            return lambda rows: rows
+        matrix = self.sphering
+        return lambda rows: rows @ matrix
 
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
         """Maps the engine's centred rows to whitened coordinates."""
         if self.sphered:
             return coordinates.whitener / self.spread[:, None]
         return coordinates.matrix
-
-
-def sphering(scale: FloatArray, basis: FloatArray, spread: FloatArray) -> FloatArray:
-    """Maps centred raw rows to sphered ones, (p, R)."""
-    return basis * spread / scale[:, None]
 
 
 def make_frame(
@@ -141,9 +158,8 @@ def make_frame(
     basis[constant] = 0.0  # exactly, where the eigenvectors have rounding errors
     small = X.size <= MAX_COPY_CELLS
     if small:
-        rows = np.concatenate(
-            [block.centred() @ sphering(scale, basis, spread) for block in engine.blocks()]
-        )
+        sphering = basis * spread / scale[:, None]
+        rows = np.concatenate([block.centred() @ sphering for block in engine.blocks()])
         engine = RowEngine(rows, labels, weights, n_threads=n_threads)
     return Frame(
         engine,
@@ -204,3 +220,16 @@ def whiten(frame: Frame, within: FloatArray) -> Coordinates:
     whitener = frame.spread[:, None] * vectors / roots
     unwhitener = roots[:, None] * vectors.T / frame.spread
     return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener)
+
+
+def sphered_coordinates(frame: Frame) -> Coordinates:
+    """Coordinates in which the covariance of all rows is the identity."""
+    whitener, unwhitener = np.diag(frame.spread), np.diag(1.0 / frame.spread)
+    return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener)
+
+
+def column_coordinates(frame: Frame) -> Coordinates:
+    """Coordinates in which directions of length one are components of length one."""
+    factor: FloatArray = np.linalg.qr(frame.basis / frame.scale[:, None])[1]
+    whitener = linalg.solve_triangular(factor, np.eye(len(factor)))
+    return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor)

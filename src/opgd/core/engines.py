@@ -55,6 +55,7 @@ class RowBlock:
     is `rest`: centred = X - rest.
     """
 
+    rows: slice  # which of all rows
     X: AnyArray  # (n_rows, n_features)
     rest: FloatArray  # (n_features,)
     labels: IntArray  # (n_rows,)
@@ -151,7 +152,7 @@ class RowEngine:
             if self.subtract:
                 X = np.subtract(X, self.center, out=workspace.array("rows", *X.shape))
             weights = None if self.weights is None else self.weights[rows]
-            yield RowBlock(X, rest, self.labels[rows], weights, workspace)
+            yield RowBlock(rows, X, rest, self.labels[rows], weights, workspace)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
         """Apply `function` to every block and add the results; `width` as in `blocks`."""

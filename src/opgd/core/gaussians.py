@@ -56,6 +56,10 @@ class Form(Protocol):
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray: ...
 
+    def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]: ...
+
+    def raised(self, variances: FloatArray, least: FloatArray) -> FloatArray: ...
+
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray: ...
 
     def standardised(
@@ -107,6 +111,17 @@ class DiagonalForm:
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
         """sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cq,cqr->qr", slopes, products)
+
+    def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means and variances, (C, q) each, from posteriors @ features'."""
+        n_components = statistics.shape[1] // 2
+        averages = statistics[:, :-1] / statistics[:, -1:]
+        means = averages[:, n_components:]
+        return means, averages[:, :n_components] - means * means
+
+    def raised(self, variances: FloatArray, least: FloatArray) -> FloatArray:
+        """Variances, none of them below `least` (q,)."""
+        return np.maximum(variances, least)
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
         """Inverse standard deviations, (C, q)."""
@@ -165,11 +180,7 @@ class FullForm:
         """Slopes by projected mean (C, q) and covariance (C, q, q), from weights' @ features."""
         m = gaussians.means
         precisions = np.linalg.inv(gaussians.variances)
-        n_groups, n_components = m.shape
-        first, second = np.triu_indices(n_components)
-        seconds = np.empty((n_groups, n_components, n_components))
-        seconds[:, first, second] = seconds[:, second, first] = statistics[:, : len(first)]
-        firsts, r = statistics[:, len(first) : -1], statistics[:, -1]
+        seconds, firsts, r = self._sums(statistics, m.shape[1])
         cross = m[:, :, None] * firsts[:, None, :]
         spread = seconds - cross - cross.transpose(0, 2, 1)
         spread += r[:, None, None] * (m[:, :, None] * m[:, None, :])
@@ -180,6 +191,33 @@ class FullForm:
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
         """sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cjl,clr->jr", slopes, products)
+
+    def _sums(
+        self, statistics: FloatArray, n_components: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weighted sums of products (C, q, q), of scores (C, q), and of ones (C,)."""
+        first, second = np.triu_indices(n_components)
+        seconds = np.empty((len(statistics), n_components, n_components))
+        seconds[:, first, second] = seconds[:, second, first] = statistics[:, : len(first)]
+        return seconds, statistics[:, len(first) : -1], statistics[:, -1]
+
+    def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means (C, q) and covariances (C, q, q), from posteriors @ features'."""
+        # F = q (q + 3) / 2 + 1
+        n_components = int(np.sqrt(2 * statistics.shape[1] + 0.25) - 1.5)
+        seconds, firsts, weights = self._sums(statistics, n_components)
+        means = firsts / weights[:, None]
+        return means, seconds / weights[:, None, None] - means[:, :, None] * means[:, None, :]
+
+    def raised(self, variances: FloatArray, least: FloatArray) -> FloatArray:
+        """Covariances, none of them below `least` (q, q) in any direction."""
+        factor = np.linalg.cholesky(least)
+        inverse = np.linalg.inv(factor)
+        eigenvalues, vectors = np.linalg.eigh(inverse @ variances @ inverse.T)
+        if eigenvalues.min() >= 1.0:
+            return variances
+        back = factor @ vectors
+        return (back * np.maximum(eigenvalues, 1.0)[:, None, :]) @ back.transpose(0, 2, 1)
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
         """Inverse Cholesky factors, (C, q, q), lower triangular."""

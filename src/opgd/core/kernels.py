@@ -102,11 +102,11 @@ def block_value(block: RowBlock, log_joint: FloatArray, targets: Targets) -> flo
     allowed = targets.allowed(block.labels, log_joint)  # (n_allowed, n)
     own = log_joint[np.minimum(allowed, n_gaussians - 1), np.arange(n_rows)]
     own[allowed == n_gaussians] = -np.inf
-    log_ratio = _log_sum(own) - _log_sum(log_joint)
+    log_ratio = log_sum(own) - log_sum(log_joint)
     return float(log_ratio.sum() if block.weights is None else block.weights @ log_ratio)
 
 
-def _log_sum(values: FloatArray) -> FloatArray:
+def log_sum(values: FloatArray) -> FloatArray:
     """Log-sum-exp along the first axis."""
     peak = values.max(axis=0)
     return np.log(np.exp(values - peak).sum(axis=0)) + peak

@@ -1,7 +1,8 @@
 """Weights, means and covariances of groups of rows, by blocks that can be added."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -94,27 +95,44 @@ class Moments:
 
 Mapping = Callable[[FloatArray], FloatArray]
 """From centred rows (n, p) to the coordinates in which moments are taken; may work in place."""
+Memberships = Callable[[RowBlock], FloatArray]
+"""Shares of the groups in the rows of a block, (n_groups, n_rows)."""
 
 
 def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
     """Moments by label of one block of rows, in the coordinates mapping(x - center)."""
     rows = mapping(block.centred())
-    n_features = rows.shape[1]
-    weights, square_weights = np.zeros((2, n_groups))
-    means = np.zeros((n_groups, n_features))
-    covariances = np.zeros((n_groups, n_features, n_features))
     by_group = np.argsort(block.labels, kind="stable")
     ends = np.searchsorted(block.labels[by_group], np.arange(n_groups + 1))
-    for group in np.flatnonzero(np.diff(ends)):
-        members = by_group[ends[group] : ends[group + 1]]
-        own = rows[members]
-        own_weights = np.ones(len(members)) if block.weights is None else block.weights[members]
-        weights[group], square_weights[group] = own_weights.sum(), own_weights @ own_weights
-        means[group] = own_weights @ own / weights[group]
-        own -= means[group]
-        own *= np.sqrt(own_weights / weights[group])[:, None]
-        covariances[group] = own.T @ own
+    members = [by_group[first:last] for first, last in pairwise(ends)]
+    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    return _stacked([(rows[own], weights[own]) for own in members], rows.shape[1])
+
+
+def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: Mapping) -> Moments:
+    """The same where a row belongs to every group by a share, memberships (n_groups, n_rows)."""
+    rows = mapping(block.centred())
+    weights = memberships if block.weights is None else memberships * block.weights
+    return _stacked([(rows.copy(), own) for own in weights], rows.shape[1])
+
+
+def _stacked(groups: Iterable[tuple[FloatArray, FloatArray]], n_features: int) -> Moments:
+    """Moments of groups given by (rows, weights); rows are used up."""
+    own = [_one_group(rows, weights, n_features) for rows, weights in groups]
+    weights, square_weights, means, covariances = map(np.array, zip(*own, strict=True))
     return Moments(weights, square_weights, means, covariances)
+
+
+def _one_group(
+    rows: FloatArray, weights: FloatArray, n_features: int
+) -> tuple[float, float, FloatArray, FloatArray]:
+    weight = float(weights.sum())
+    if weight == 0:
+        return 0.0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features))
+    mean = weights @ rows / weight
+    rows -= mean
+    rows *= np.sqrt(weights / weight)[:, None]
+    return weight, float(weights @ weights), mean, rows.T @ rows
 
 
 def group_moments(engine: RowEngine, n_groups: int, mapping: Mapping) -> Moments:
@@ -125,6 +143,11 @@ def group_moments(engine: RowEngine, n_groups: int, mapping: Mapping) -> Moments
     """
     engine = engine.with_block_rows(2 * n_groups * engine.X.shape[1])
     return engine.sum(lambda block: block_moments(block, n_groups, mapping))
+
+
+def soft_moments(engine: RowEngine, memberships: Memberships, mapping: Mapping) -> Moments:
+    """Moments of groups to which rows belong by shares, in the coordinates mapping(x - center)."""
+    return engine.sum(lambda block: block_soft_moments(block, memberships(block), mapping))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from opgd.core.types import FloatArray, IntArray
 
 MOST_FULL = 16
 """Axes up to which full covariances are ordered by trying."""
+TIE = 1e-9
+"""Values closer than this are equal, and the axis that came first stays first."""
 
 
 def order_components(objective: Objective, directions: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -34,7 +36,7 @@ def order_components(objective: Objective, directions: FloatArray) -> tuple[IntA
     while len(chosen) < len(directions):
         candidates = [j for j in range(len(directions)) if j not in chosen]
         found = values_with(objective, directions, chosen, candidates)
-        best = int(np.argmax(found))
+        best = int(np.argmax(found >= found.max() - TIE))
         chosen.append(candidates[best])
         values.append(float(found[best]))
     return np.array(chosen, dtype=np.intp), np.array(values)

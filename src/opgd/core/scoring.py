@@ -38,6 +38,12 @@ def _scores(block: RowBlock, components: FloatArray) -> FloatArray:
     return block_scores(block, components, out)
 
 
+def score_engine(engine: RowEngine, components: FloatArray) -> RowEngine:
+    """An engine whose rows are the scores of another's centred rows, (n, q)."""
+    scores = np.concatenate([_scores(block, components).T.copy() for block in engine.blocks()])
+    return RowEngine(scores, engine.labels, engine.weights, n_threads=engine.n_threads)
+
+
 def log_density(
     j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, form: Form
 ) -> FloatArray:

@@ -18,12 +18,15 @@ def leading_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return eigenvalues[::-1], vectors[:, ::-1].T
 
 
-def lda_axes(classes: Moments, n_components: int) -> FloatArray:
+def lda_axes(
+    classes: Moments, n_components: int, preference: FloatArray | None = None
+) -> FloatArray:
     """The LDA axes, then the SAVE axes of their complement, (n_components, R).
 
     The LDA axes (at most K-1) see differences of means only. Beyond them Sigma_W^-1 Sigma_B has
     no opinion, so what follows are the directions along which class variances differ most: the
-    leading eigenvectors of sum_k pi_k (I - Sigma_k)^2 in the complement.
+    leading eigenvectors of sum_k pi_k (I - Sigma_k)^2 in the complement. Where that has no opinion
+    either (few rows have equal variances in all directions), `preference` (R, R) decides.
     """
     eigenvalues, axes = leading_vectors(classes.between)
     n_lda = int(np.sum(eigenvalues > 1e-10 * (1 + eigenvalues[0])))
@@ -32,6 +35,9 @@ def lda_axes(classes: Moments, n_components: int) -> FloatArray:
     lda, rest = axes[:n_lda], axes[n_lda:]
     departures = np.eye(len(rest)) - rest @ classes.covariances @ rest.T
     save_matrix = np.tensordot(classes.priors, departures @ departures, axes=1)
+    if preference is not None:
+        own = rest @ preference @ rest.T
+        save_matrix += 1e-3 * np.trace(save_matrix) / np.trace(own) * own
     save = leading_vectors(save_matrix)[1] @ rest
     return np.vstack([lda, save])[:n_components]
 

@@ -1,0 +1,209 @@
+"""Refining a mixture: a projection that tells its clusters apart, then EM inside it (Section 5)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opgd._problem import Problem, ordered_attributes, search
+from opgd.core import starts
+from opgd.core.coordinates import (
+    Coordinates,
+    Frame,
+    column_coordinates,
+    sphered_coordinates,
+)
+from opgd.core.density import RowDensity, row_density
+from opgd.core.em import MixtureResult, block_posteriors, fit_mixture
+from opgd.core.engines import RowBlock
+from opgd.core.gaussians import FORMS, ProjectedGaussians
+from opgd.core.kernels import block_features
+from opgd.core.moments import Moments
+from opgd.core.objective import Objective
+from opgd.core.penalties import Orthonormality
+from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
+from opgd.core.scoring import log_joint, score_engine
+from opgd.core.targets import Strongest
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+METRICS: dict[str, Callable[[Frame], Coordinates]] = {
+    "covariance": sphered_coordinates,
+    "identity": column_coordinates,
+}
+EM_TOL = 1e-2
+"""Gain of log-likelihood per row that ends the EM inside a projection.
+
+It is there to follow what the projection has shown, not to fit diagonal Gaussians at any cost: run
+much further, they leave clusters whose scores are correlated.
+"""
+
+
+@dataclass(frozen=True)
+class Refined:
+    """A mixture inside a projection, and how it was found."""
+
+    problem: Problem
+    directions: FloatArray  # (q, R), in the coordinates of the metric
+    mixture: MixtureResult
+    summary: dict[str, Any]
+
+    def posteriors(self, block: RowBlock) -> FloatArray:
+        """Probabilities of the clusters for a block of the problem's rows, (C, n_rows)."""
+        objective = self.problem.objective
+        components = self.directions @ objective.whitener.T
+        features = block_features(block, components, objective.form)
+        theta = objective.form.theta(self.mixture.gaussians)
+        return block_posteriors(block, features, theta)[0]
+
+    def labels(self) -> IntArray:
+        """The most probable cluster of every row, (n,)."""
+        blocks = self.problem.objective.engine.blocks()
+        return np.concatenate([np.argmax(self.posteriors(block), axis=0) for block in blocks])
+
+    @property
+    def density(self) -> RowDensity:
+        components = self.problem.coordinates.components(self.directions)
+        return row_density(
+            sphered_coordinates(self.problem.frame),
+            components,
+            self.mixture.gaussians,
+            self.problem.objective.form,
+        )
+
+    @property
+    def log_likelihood(self) -> float:
+        """Mean log density of whole rows."""
+        return self.density.mean_log_density(self.mixture.log_likelihood)
+
+
+def pose_mixture(
+    frame: Frame,
+    clusters: Moments,
+    *,
+    metric: str,
+    covariance_type: str,
+    shrinkage: float | str,
+    orthogonality: float,
+) -> Problem:
+    """The problem of unlabelled rows, from a mixture given by moments of sphered rows.
+
+    The search works in coordinates in which the metric of the penalty is the identity.
+    """
+    whitened, within_borrowed = whitened_coordinates(frame, clusters)
+    share = None if isinstance(shrinkage, str) else shrinkage
+    level = unit_variance(frame, clusters)
+    regular, borrowed = regularise(frame, whitened, clusters, level=level, shrinkage=share)
+    coordinates = METRICS[metric](frame)
+    moments = regular.mapped(whitened.unwhitener @ coordinates.whitener)
+    priors = clusters.priors
+    penalty = Orthonormality(orthogonality, np.eye(coordinates.rank))
+    objective = Objective(
+        frame.engine,
+        frame.engine_matrix(coordinates),
+        moments,
+        np.log(priors),
+        FORMS[covariance_type],
+        Strongest(),
+        penalty if orthogonality > 0 else None,
+    )
+    return Problem(
+        frame,
+        coordinates,
+        moments,
+        objective,
+        np.arange(clusters.n_groups),
+        priors,
+        borrowed,
+        within_borrowed,
+    )
+
+
+def mixture_axes(problem: Problem, clusters: Moments, n_components: int) -> FloatArray:
+    """LDA axes of the clusters, then SAVE's; orthonormal in the coordinates of the problem."""
+    whitened, regular = _whitened(problem.frame, clusters)
+    if clusters.n_groups == 1:
+        axes = starts.pca_axes(whitened, n_components)
+    else:
+        columns = whitened.unwhitener @ whitened.unwhitener.T  # the identity on standardised ones
+        axes = starts.lda_axes(regular, n_components, preference=columns)
+    return orthonormal(problem.coordinates.directions(whitened.components(axes)))
+
+
+def orthonormal(directions: FloatArray) -> FloatArray:
+    """Orthonormal rows with the same span as the first 1, 2, ... directions."""
+    q, r = np.linalg.qr(starts.unit_rows(directions).T)
+    rows: FloatArray = (q * np.where(np.diag(r) < 0, -1.0, 1.0)).T
+    return rows
+
+
+def _whitened(frame: Frame, clusters: Moments) -> tuple[Coordinates, Moments]:
+    """Coordinates whitened by the clusters, and the clusters in them; singular ones borrow."""
+    whitened, _ = whitened_coordinates(frame, clusters)
+    level = unit_variance(frame, clusters)
+    return whitened, regularise(frame, whitened, clusters, level=level)[0]
+
+
+def whole_labels(X: AnyArray, frame: Frame, clusters: Moments) -> IntArray:
+    """The cluster of highest density of every row, by the mixture before any projection, (n,)."""
+    whitened, regular = _whitened(frame, clusters)
+    gaussians = ProjectedGaussians(np.log(clusters.priors), regular.means, regular.covariances)
+    joint = log_joint(X, frame.center, whitened.matrix.T, gaussians, FORMS["full"])
+    return np.argmax(joint, axis=1)
+
+
+def refine(
+    problem: Problem,
+    start: FloatArray,
+    *,
+    max_iter: int,
+    tol: float,
+    on_iteration: Callable[[str, FloatArray, float], None],
+) -> Refined:
+    """Search for the projection from `start`, then EM inside it."""
+    result = search(problem, [start], max_iter=max_iter, tol=tol, on_iteration=on_iteration)
+    directions, summary = ordered_attributes(problem, result)
+    objective = problem.objective
+    scores = score_engine(objective.engine, directions @ objective.whitener.T)
+    mixture = fit_mixture(
+        scores,
+        np.eye(len(directions)),
+        objective.gaussians(directions),
+        objective.form,
+        tol=EM_TOL,
+    )
+    summary["objective_"] = result.value * objective.engine.total_weight
+    return Refined(problem, directions, mixture, summary)
+
+
+def next_clusters(refined: Refined) -> Moments:
+    """Moments of sphered rows by the posteriors of the mixture inside the projection."""
+    return refined.problem.frame.soft_moments(refined.posteriors)
+
+
+def criteria(refined: Refined) -> dict[str, Any]:
+    """Sizes, likelihood and what penalises it; the less the better.
+
+    ICL adds to BIC what the clusters overlap, -2 sum_i log max_k p_ik.
+    """
+    engine, density = refined.problem.frame.engine, refined.density
+    scale = refined.problem.classes.counts.sum() / engine.total_weight  # weights of any sum
+
+    def overlap(block: RowBlock) -> FloatArray:
+        strongest = np.log(refined.posteriors(block).max(axis=0))
+        return np.atleast_1d(strongest if block.weights is None else block.weights * strongest).sum(
+            keepdims=True
+        )
+
+    count = scale * engine.total_weight
+    log_likelihood = count * refined.log_likelihood
+    bic = -2 * log_likelihood + density.n_parameters * np.log(count)
+    return {
+        "n_clusters": len(refined.problem.priors),
+        "n_components": len(refined.directions),
+        "log_likelihood": log_likelihood,
+        "n_parameters": density.n_parameters,
+        "bic": bic,
+        "icl": bic - 2 * scale * float(engine.sum(overlap)[0]),
+        "aic": -2 * log_likelihood + 2 * density.n_parameters,
+    }

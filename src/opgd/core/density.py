@@ -1,0 +1,131 @@
+"""A density of whole rows from Gaussians inside a projection.
+
+Likelihoods inside projections of different dimension cannot be compared, so the mixture on the
+scores is completed: given its scores, the rest of a row is one Gaussian, the same for all. With s
+the sphered row (total covariance I), scores z = D s, and D = factor @ span with orthonormal rows of
+`span`, the rest is standard normal and uncorrelated with the scores:
+
+    log p(x) = log sum_c pi_c N(z; m_c, S_c) + log|det factor| + log N(rest; 0, I) - log volume
+
+where `volume` is what sphering divides by. Where rows differ in fewer dimensions than there are
+columns, it is the density on the plane that they span.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from opgd.core.coordinates import Coordinates
+from opgd.core.engines import RowBlock
+from opgd.core.gaussians import FORMS, Form, ProjectedGaussians
+from opgd.core.kernels import log_sum
+from opgd.core.scoring import by_rows, scores_log_joint
+from opgd.core.types import AnyArray, FloatArray
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class RowDensity:
+    """The density of rows; `gaussians` describe the scores of centred rows on the directions."""
+
+    coordinates: Coordinates  # sphered
+    gaussians: ProjectedGaussians
+    form: Form
+    span: FloatArray  # (q, R), orthonormal rows
+    factor: FloatArray  # (q, q), directions = factor @ span
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of the volume in raw units of a unit cube of sphered rows."""
+        back = self.coordinates.raw_axes  # (R, p)
+        size = np.abs(back).max()
+        triangle = linalg.qr(back.T / size, mode="r")[0]
+        return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
+
+    @property
+    def constant(self) -> float:
+        """What is added to the logarithm of the projected density and of exp(-|rest|^2 / 2)."""
+        log_determinant = float(np.log(np.abs(np.diag(self.factor))).sum())
+        return log_determinant - 0.5 * self.coordinates.rank * LOG_TWO_PI - self.log_volume
+
+    def log_density(self, X: AnyArray) -> FloatArray:
+        """Logarithm of p(x) for rows, (n,)."""
+        sphering, constant = self.coordinates.matrix, self.constant
+        factors = self.form.factors(self.gaussians)
+
+        def rows(block: RowBlock) -> FloatArray:
+            sphered = sphering.T @ block.centred().T  # (R, n)
+            inside = self.span @ sphered
+            scores = self.factor @ inside
+            joint = scores_log_joint(scores, self.gaussians, factors, self.form)
+            rest = np.sum(sphered**2, axis=0) - np.sum(inside**2, axis=0)
+            own: FloatArray = log_sum(joint) + constant - 0.5 * np.maximum(rest, 0.0)
+            return own[None]
+
+        return by_rows(X, self.coordinates.center, rows, 1)[:, 0]
+
+    def mean_log_density(self, mean_log_joint: float) -> float:
+        """Mean of log p(x) over the rows that the model comes from.
+
+        Their sphered covariance is the identity, so the rest has mean square R - q exactly.
+        """
+        rest = self.coordinates.rank - len(self.span)
+        return mean_log_joint + self.constant - 0.5 * rest
+
+    @property
+    def n_parameters(self) -> int:
+        """Free numbers of the density.
+
+        Weights, means and covariances of the scores; the plane of the projection (and its axes
+        inside it, where they matter); mean, covariance and regression on the scores of the rest.
+        """
+        n_gaussians, q = self.gaussians.means.shape
+        rest = self.coordinates.rank - q
+        diagonal = self.form is FORMS["diag"]
+        own = q if diagonal else q * (q + 1) // 2
+        axes = q * (q - 1) // 2 if diagonal and n_gaussians > 1 else 0
+        plane = q * rest if n_gaussians > 1 else 0
+        return (
+            (n_gaussians - 1)
+            + n_gaussians * (q + own)
+            + (plane + axes)
+            + (rest + rest * (rest + 1) // 2 + q * rest)
+        )
+
+    def sphered_moments(self) -> tuple[FloatArray, FloatArray]:
+        """Means (C, R) and covariances (C, R, R) of sphered rows of each Gaussian."""
+        back = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
+        inside = self.span.T @ back  # (R, q)
+        variances = self.gaussians.variances
+        if variances.ndim == 2:
+            variances = variances[:, :, None] * np.eye(len(back))
+        rest = np.eye(self.coordinates.rank) - self.span.T @ self.span
+        return self.gaussians.means @ inside.T, rest + inside @ variances @ inside.T
+
+    def draw(self, counts: AnyArray, rng: np.random.RandomState) -> FloatArray:
+        """So many rows of each Gaussian, (sum(counts), p)."""
+        back = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
+        n_rows, (rank, q) = int(counts.sum()), self.span.T.shape
+        sphered = rng.normal(size=(n_rows, rank))
+        sphered -= (sphered @ self.span.T) @ self.span
+        variances = self.gaussians.variances
+        roots = np.sqrt(variances) if variances.ndim == 2 else np.linalg.cholesky(variances)
+        which = np.repeat(np.arange(len(counts)), counts)
+        noise = rng.normal(size=(n_rows, q))
+        step = (
+            roots[which] * noise
+            if roots.ndim == 2
+            else np.einsum("nij,nj->ni", roots[which], noise)
+        )
+        sphered += (self.gaussians.means[which] + step) @ back.T @ self.span
+        return self.coordinates.raw_means(sphered)
+
+
+def row_density(
+    coordinates: Coordinates, components: FloatArray, gaussians: ProjectedGaussians, form: Form
+) -> RowDensity:
+    """The density of rows that belongs to components (q, p) and Gaussians on their scores."""
+    span, factor = np.linalg.qr(coordinates.directions(components).T)
+    return RowDensity(coordinates, gaussians, form, span.T, factor.T)

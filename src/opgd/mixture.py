@@ -1,0 +1,569 @@
+"""OPGDMixture: the paper's Section 5."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from opgd._callbacks import CallbackSupportMixin, FitProgress, with_callbacks
+from opgd._estimator import (
+    FLOAT_DTYPES,
+    GaussianProjection,
+    log_normalised,
+    one_blas_thread,
+    restore_on_failure,
+)
+from opgd._mixture_starts import STARTS, first_mixture, is_mixture
+from opgd._problem import Problem, frame_rows, given_directions, warn_of_data
+from opgd._refinement import (
+    METRICS,
+    Refined,
+    criteria,
+    mixture_axes,
+    next_clusters,
+    orthonormal,
+    pose_mixture,
+    refine,
+    whole_labels,
+)
+from opgd._validation import (
+    check_choice,
+    check_components_init,
+    check_integer,
+    check_n_jobs,
+    check_positive,
+    check_sample_weight,
+    check_seed,
+    check_share,
+)
+from opgd.core.coordinates import Frame, sphered_coordinates
+from opgd.core.density import RowDensity, row_density
+from opgd.core.gaussians import FORMS, ProjectedGaussians
+from opgd.core.moments import Moments
+from opgd.core.scoring import log_joint
+from opgd.core.starts import unit_rows
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+SAME_AXES = 0.9
+"""Correlation of the scores of two axes above which they show the same thing."""
+CRITERIA = ["bic", "icl", "aic"]
+
+
+class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
+    """Gaussian mixture on the linear axes that tell its clusters apart best.
+
+    A mixture with full covariances is fitted first. Then the projection V is found that maximises
+
+        sum_i log( max_k pi_k phi_k(V'x_i) / sum_k pi_k phi_k(V'x_i) ) - n lambda ||V'MV - I||^2,
+
+    where phi_k is the Gaussian density with mean V'mu_k and covariance V'Sigma_k V, or its
+    diagonal, and M the metric; so that few rows lie between clusters. Last, the mixture is
+    estimated again by EM inside the projection.
+
+    Parameters
+    ----------
+    n_clusters : int or iterable of int, default=2
+        Number of clusters; of several numbers, the one that is best by `criterion` is kept.
+    n_components : int, default=None
+        Number of axes; None means ``min(n_features, max(2, n_clusters - 1))``.
+    covariance_type : {"diag", "full"}, default="diag"
+        Covariances inside the projection.
+    metric : {"covariance", "identity"}, default="covariance"
+        In which axes should be orthonormal: "covariance" asks for uncorrelated scores of unit
+        variance, and makes the result independent of units, origins and rotations of the data;
+        "identity" is the paper's V'V = I on the columns as they are given.
+    orthogonality : float, default=1.0
+        Weight lambda of the penalty, per row; the paper's lambda = n is 1.
+    init : {"auto", "kmeans", "ward"}, mixture, labels or responsibilities, default="auto"
+        The first mixture: a fitted `GaussianMixture` or `BayesianGaussianMixture` of scikit-learn,
+        taken as it is; or what its EM starts from: labels of shape (n_samples,), responsibilities
+        of shape (n_samples, n_clusters), k-means, or Ward linkage (of 2000 rows, if there are
+        more), both on half-sphered rows: principal components of standardised columns with the
+        square roots of their standard deviations. "auto" tries k-means, and Ward linkage on
+        half-sphered and on standardised rows, and keeps the EM of highest likelihood, those
+        without collapsed clusters first. More than 20000 rows are thinned for this, evenly by
+        weight.
+    components_init : array-like of shape (n_components, n_features), default=None
+        First guess of the projection; None takes the LDA axes of the first mixture's clusters,
+        then the directions in which their variances differ most.
+    n_init : int, default=1
+        Number of k-means starts.
+    n_rounds : int, default=1
+        How often to find a projection and estimate the mixture in it. From the second round on the
+        clusters are those of the last; the rounds end when no row changes its cluster, and the one
+        with the highest likelihood of whole rows is kept.
+    shrinkage : float or "auto", default="auto"
+        Share of the pooled covariance in each cluster's while the projection is sought; "auto"
+        estimates it for each cluster, see `OPGDClassifier`. It keeps the projection from fitting
+        the accidents of the first mixture.
+    criterion : {"bic", "icl", "aic"}, default="bic"
+        How to choose among several numbers of clusters; the least wins.
+    max_iter : int, default=500
+        Most iterations of the search for a projection.
+    tol : float, default=1e-3
+        The search ends when no entry of the gradient of the mean objective is larger.
+    random_state : int, RandomState instance or None, default=None
+        Used by k-means.
+    n_jobs : int, default=None
+        Threads that share the rows; None means one, -1 all cores.
+    verbose : int, default=0
+        Above 0, print the objective every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each training row. Clusters are numbered by weight, the largest first.
+    initial_labels_ : ndarray of shape (n_samples,)
+        The same by the first mixture, in the same numbers.
+    uncertainty_ : ndarray of shape (n_samples,)
+        One minus the probability of each row's cluster.
+    n_clusters_ : int
+        Number of clusters.
+    weights_ : ndarray of shape (n_clusters_,)
+        Their shares of the rows.
+    components_ : ndarray of shape (n_components_, n_features)
+        The axes, V', of length one in the metric, in the paper's order: each adds most to the
+        objective of those before it.
+    n_components_ : int
+        Number of axes found.
+    means_, covariances_ : ndarrays of shape (n_clusters_, n_features[, n_features])
+        Of the clusters in the space of the columns: inside the projection those of the mixture,
+        across it those of all rows.
+    projected_means_, projected_variances_ : ndarrays of shape (n_clusters_, n_components_)
+        Of the clusters on the axes, in the units of `transform`; covariances if
+        ``covariance_type="full"``.
+    objective_ : float
+        What was maximised, with the penalty, as a sum over the rows.
+    component_log_likelihoods_, component_shares_ : ndarrays of shape (n_components_,)
+        The objective without penalty with the first 1, 2, ... axes; the gain by each, as a share.
+    log_likelihood_ : float
+        Log density of the training rows, summed; see `score_samples`.
+    selection_ : dict of arrays
+        For every number of clusters that was tried: `n_clusters`, `n_components`,
+        `log_likelihood`, `n_parameters`, `bic`, `icl`, `aic`.
+    eigenvalues_ : ndarray
+        Of the correlation matrix of the columns, largest first, without those that are zero: small
+        ones are collinear columns, with which ``metric="identity"`` can fail.
+    n_iter_, n_evaluations_ : int
+        Iterations and evaluations of the last search for a projection.
+    n_rounds_ : int
+        Rounds that were made.
+    converged_ : bool
+        Whether that search ended by `tol`.
+    loss_curve_ : list of float
+        Minus the mean objective before the search and after each iteration.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when all are strings.
+
+    References
+    ----------
+    Hofmeyr, Kamper & Melonas, "Optimal Projections for Gaussian Discriminants", Section 5.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.metrics import adjusted_rand_score
+    >>> from opgd import OPGDMixture
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = OPGDMixture(n_clusters=3, random_state=0).fit(X)
+    >>> bool(adjusted_rand_score(y, model.labels_) > 0.9)
+    True
+    >>> model.transform(X).shape
+    (178, 2)
+    """
+
+    weights_: FloatArray
+
+    def __init__(
+        self,
+        n_clusters: Any = 2,
+        *,
+        n_components: int | None = None,
+        covariance_type: str = "diag",
+        metric: str = "covariance",
+        orthogonality: float = 1.0,
+        init: Any = "auto",
+        components_init: Any = None,
+        n_init: int = 1,
+        n_rounds: int = 1,
+        shrinkage: float | str = "auto",
+        criterion: str = "bic",
+        max_iter: int = 500,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.metric = metric
+        self.orthogonality = orthogonality
+        self.init = init
+        self.components_init = components_init
+        self.n_init = n_init
+        self.n_rounds = n_rounds
+        self.shrinkage = shrinkage
+        self.criterion = criterion
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @restore_on_failure
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the clusters, the axes and the mixture on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 counts as two rows, one of weight 0 as none (it gets a label
+            nevertheless). The first mixture sees rows drawn evenly by weight.
+
+        Returns
+        -------
+        self : OPGDMixture
+        """
+        numbers = self._check_parameters()
+        rng = check_seed(self.random_state)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        weights = check_sample_weight(sample_weight, X)
+        present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+        self._check_sizes(X[present], numbers)
+        rows, init = X, self.init
+        if weights is not None and not present.all():
+            rows, weights, init = X[present], weights[present], _rows_of(init, present)
+        with one_blas_thread():
+            codes = np.zeros(len(rows), dtype=np.intp)
+            frame = frame_rows(rows, codes, weights, effective_n_jobs(self.n_jobs))
+            most_iterations = len(numbers) * self.n_rounds * self.max_iter
+            progress = FitProgress(self, data, dict, most_iterations)
+            tried = [self._fit_one(frame, init, number, rng, progress) for number in numbers]
+            rows_tried = [criteria(own.refined) for own in tried]
+            selection = {key: np.array([own[key] for own in rows_tried]) for key in rows_tried[0]}
+            best = tried[int(np.argmin(selection[self.criterion]))]
+            attributes = self._fitted(X, best) | {"selection_": selection}
+        self._warn(best.refined.problem, attributes, present)
+        self.__dict__.update(attributes)
+        progress.finish(attributes)
+        return self
+
+    def _check_parameters(self) -> list[int]:
+        several = isinstance(self.n_clusters, Iterable) and not isinstance(self.n_clusters, str)
+        wanted = list(self.n_clusters) if several else [self.n_clusters]
+        numbers = list(dict.fromkeys(check_integer("n_clusters", own, 1) for own in wanted))
+        if not numbers:
+            raise ValueError("n_clusters is empty: there is no number of clusters to try.")
+        if self.n_components is not None:
+            check_integer("n_components", self.n_components, 1)
+        check_choice("covariance_type", self.covariance_type, ["diag", "full"])
+        check_choice("metric", self.metric, METRICS)
+        check_positive("orthogonality", self.orthogonality, or_zero=True)
+        if np.ndim(self.init) == 0 and not is_mixture(self.init):
+            check_choice("init", self.init, STARTS)
+        check_integer("n_init", self.n_init, 1)
+        check_integer("n_rounds", self.n_rounds, 1)
+        if self.shrinkage != "auto":
+            check_share("shrinkage", self.shrinkage)
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_integer("verbose", self.verbose)
+        check_n_jobs(self.n_jobs)
+        return numbers
+
+    def _check_sizes(self, X: AnyArray, numbers: list[int]) -> None:
+        n_samples, n_features = X.shape
+        if max(numbers) > n_samples:
+            raise ValueError(f"n_clusters={max(numbers)} is more than the {n_samples} rows of X.")
+        if self.n_components is not None and self.n_components > n_features:
+            raise ValueError(
+                f"n_components={self.n_components} is more than the {n_features} columns of X."
+            )
+
+    def _fit_one(
+        self,
+        frame: Frame,
+        init: Any,
+        n_clusters: int,
+        rng: np.random.RandomState,
+        progress: FitProgress,
+    ) -> "_Fit":
+        """The best round for one number of clusters."""
+        first = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
+        report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
+        rounds: list[Refined] = []
+        while True:
+            problem = pose_mixture(
+                frame,
+                clusters,
+                metric=self.metric,
+                covariance_type=self.covariance_type,
+                shrinkage=self.shrinkage,
+                orthogonality=self.orthogonality,
+            )
+            progress.describe = partial(self._described, problem)
+            if not rounds:
+                start = self._first_axes(problem, clusters, n_clusters)
+            rounds.append(
+                refine(problem, start, max_iter=self.max_iter, tol=self.tol, on_iteration=report)
+            )
+            same = len(rounds) > 1 and np.array_equal(rounds[-1].labels(), rounds[-2].labels())
+            if same or len(rounds) == self.n_rounds:
+                break
+            clusters, start = next_clusters(rounds[-1]), orthonormal(rounds[-1].directions)
+        return _Fit(first, max(rounds, key=lambda own: own.log_likelihood), len(rounds))
+
+    def _first_axes(self, problem: Problem, clusters: Moments, n_clusters: int) -> FloatArray:
+        rank, wanted = problem.coordinates.rank, self.n_components
+        if self.components_init is None:
+            wanted = max(2, n_clusters - 1) if wanted is None else wanted
+            return mixture_axes(problem, clusters, min(rank, wanted))
+        name = "components_init"
+        wanted = len(self.components_init) if wanted is None else wanted
+        given = check_components_init(self.components_init, wanted, self.n_features_in_, name)
+        return given_directions(problem, given[:rank], name)
+
+    def _described(
+        self, problem: Problem, directions: FloatArray, gaussians: ProjectedGaussians | None = None
+    ) -> dict[str, Any]:
+        """What predictions need of a mixture on these directions; clusters by weight."""
+        gaussians = problem.objective.gaussians(directions) if gaussians is None else gaussians
+        order = np.argsort(-gaussians.log_priors, kind="stable")
+        gaussians = ProjectedGaussians(
+            gaussians.log_priors[order], gaussians.means[order], gaussians.variances[order]
+        )
+        components = problem.coordinates.components(directions)
+        coordinates = sphered_coordinates(problem.frame)
+        density = row_density(coordinates, components, gaussians, problem.objective.form)
+        means, covariances = density.sphered_moments()
+        weights = np.exp(gaussians.log_priors)
+        return {
+            "components_": components,
+            "n_components_": len(components),
+            "n_clusters_": len(weights),
+            "weights_": weights / weights.sum(),
+            "means_": coordinates.raw_means(means),
+            "projected_means_": gaussians.means + components @ coordinates.center,
+            "projected_variances_": gaussians.variances,
+            "_coordinates": coordinates,
+            "_covariances": covariances,
+            "_gaussians": gaussians,
+            "_covariance_type": self.covariance_type,
+        }
+
+    def _fitted(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
+        refined, frame = fit.refined, fit.refined.problem.frame
+        gaussians = refined.mixture.gaussians
+        own = self._described(refined.problem, refined.directions, gaussians)
+        # clusters keep their places from the first mixture on
+        new_places = np.argsort(np.argsort(-gaussians.log_priors, kind="stable"), kind="stable")
+        form = FORMS[self.covariance_type]
+        joint = log_joint(X, frame.center, own["components_"], own["_gaussians"], form)
+        log_posteriors = log_normalised(joint)
+        weight = frame.engine.total_weight
+        return (
+            refined.summary
+            | own
+            | {
+                "labels_": np.argmax(log_posteriors, axis=1),
+                "initial_labels_": new_places[whole_labels(X, frame, fit.first)],
+                "uncertainty_": -np.expm1(log_posteriors.max(axis=1)),
+                "log_likelihood_": weight * refined.log_likelihood,
+                "eigenvalues_": frame.spread**-2.0,
+                "n_rounds_": fit.n_rounds,
+            }
+        )
+
+    def _warn(self, problem: Problem, attributes: dict[str, Any], present: AnyArray) -> None:
+        """One warning for all that a user should know of these data and this result."""
+        notes = []
+        wanted, found = self.n_components, attributes["n_components_"]
+        if wanted is not None and found < wanted:
+            notes.append(
+                f"rows differ in {found} dimensions only, so {found} axes are found "
+                f"instead of {wanted}"
+            )
+        n_clusters = attributes["n_clusters_"]
+        sizes = np.bincount(attributes["labels_"][present], minlength=n_clusters)
+        empty = np.flatnonzero(sizes == 0)
+        if len(empty):
+            which = ", ".join(map(str, empty))
+            notes.append(f"of {n_clusters} clusters, these have no rows: {which}; ask for fewer")
+        notes += self._same_axes(problem, attributes["components_"])
+        names = [f"cluster {k}" for k in range(n_clusters)]
+        warn_of_data(problem, names, self._column_names(), notes, "clusters")
+
+    def _same_axes(self, problem: Problem, components: FloatArray) -> list[str]:
+        """The failure of the paper's Section 5.2, where there is one: axes that show the same."""
+        if self.metric != "identity":
+            return []
+        directions = unit_rows(sphered_coordinates(problem.frame).directions(components))
+        correlations = np.abs(np.tril(directions @ directions.T, -1))
+        j, i = np.unravel_index(np.argmax(correlations), correlations.shape)
+        if correlations[j, i] < SAME_AXES:
+            return []
+        return [
+            f"scores on the axes {i} and {j} have a correlation of {correlations[j, i]:.2f}: "
+            "with collinear columns (see eigenvalues_) metric='identity' can mistake one direction "
+            "for two; metric='covariance' does not"
+        ]
+
+    def _log_joint(self, X: Any) -> FloatArray:
+        X = self._check_rows(X)
+        with one_blas_thread():
+            return log_joint(X, *self._model())
+
+    def predict(self, X: Any) -> IntArray:
+        """Most probable cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return np.argmax(self._log_joint(X), axis=1)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        posteriors : ndarray of shape (n_samples, n_clusters_)
+        """
+        return np.exp(log_normalised(self._log_joint(X)))
+
+    def _density(self) -> RowDensity:
+        check_is_fitted(self)
+        form = FORMS[self._covariance_type]
+        return row_density(self._coordinates, self.components_, self._gaussians, form)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Log density of whole rows.
+
+        Densities inside projections of different dimension cannot be compared, so the mixture on
+        the axes is completed by one Gaussian for the rest of a row given its scores, fitted to the
+        training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,)
+        """
+        X = self._check_rows(X)
+        with one_blas_thread():
+            return self._density().log_density(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
+        """Mean log density of whole rows, see `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        mean_log_density : float
+        """
+        weights = check_sample_weight(sample_weight, self._check_rows(X))
+        return float(np.average(self.score_samples(X), weights=weights))
+
+    def aic(self, X: Any) -> float:
+        """Akaike's criterion on rows, the less the better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        aic : float
+        """
+        return float(-2 * self.score_samples(X).sum() + 2 * self._density().n_parameters)
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion on rows, the less the better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        bic : float
+        """
+        log_density = self.score_samples(X)
+        penalty = self._density().n_parameters * np.log(len(log_density))
+        return float(-2 * log_density.sum() + penalty)
+
+    def icl(self, X: Any) -> float:
+        """Integrated completed likelihood: `bic` plus what rows lie between clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        icl : float
+        """
+        strongest = log_normalised(self._log_joint(X)).max(axis=1)
+        return float(self.bic(X) - 2 * strongest.sum())
+
+    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
+        """Draw rows from the density of `score_samples`.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        labels : ndarray of shape (n_samples,)
+            The cluster that each row was drawn from.
+        """
+        density = self._density()
+        rng = check_seed(self.random_state)
+        counts = rng.multinomial(check_integer("n_samples", n_samples, 1), self.weights_)
+        return density.draw(counts, rng), np.repeat(np.arange(len(counts)), counts)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One number of clusters: the first mixture and the best of the rounds."""
+
+    first: Moments
+    refined: Refined
+    n_rounds: int
+
+
+def _rows_of(init: Any, present: AnyArray) -> Any:
+    """Labels or responsibilities of the rows that are present; other starts as they are."""
+    if np.ndim(init) == 0 or len(init) != len(present):
+        return init
+    return np.asarray(init)[present]
