@@ -5,11 +5,11 @@ BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-slow lint bench bench-choosing docs reproduce clean
+.PHONY: help demo test test-slow lint bench bench-choosing bench-clustering docs reproduce clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 .venv/.made:
 	$(PYTHON) -m venv .venv
@@ -40,6 +40,9 @@ bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 
 bench-choosing: .venv/.has-bench  ## test errors of chosen models beside LDA and RDA (long)
 	PYTHONWARNINGS=ignore $(BIN)/python -m benchmarks subclasses neighbours
+
+bench-clustering: .venv/.has-bench  ## the paper's clustering table, and weights of its penalty (long)
+	$(BIN)/python -m benchmarks clustering orthogonality
 
 docs: .venv/.has-docs  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from benchmarks import choosing, kernel, memory, paper
+from benchmarks import choosing, clustering, kernel, memory, paper
 from benchmarks.data import DataMissingError
 from benchmarks.harness import Section, make_console, print_machine
 
@@ -15,9 +15,12 @@ SECTIONS: dict[str, Section] = {
     "vowel": choosing.quietly(choosing.show_vowel),
     "subclasses": choosing.quietly(choosing.show_subclasses),
     "neighbours": choosing.quietly(choosing.show_neighbours),
+    "refinement": choosing.quietly(clustering.show_refinement),
+    "clustering": clustering.show_table,
+    "orthogonality": clustering.show_orthogonality,
 }
-LONG = ["subclasses", "neighbours"]
-"""Sections that take the better part of an hour, run when asked for."""
+LONG = ["subclasses", "neighbours", "clustering", "orthogonality"]
+"""Sections that take many minutes or the better part of an hour, run when asked for."""
 
 
 def main() -> int:
@@ -30,7 +33,7 @@ def main() -> int:
         "sections",
         nargs="*",
         metavar="section",
-        help=f"of {names}; default: all but {' and '.join(LONG)}",
+        help=f"of {names}; default: all but {', '.join(LONG)}",
     )
     chosen = parser.parse_args().sections or [name for name in SECTIONS if name not in LONG]
     unknown = [name for name in chosen if name not in SECTIONS]

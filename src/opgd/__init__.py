@@ -4,6 +4,14 @@ from opgd._warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.mixture import OPGDMixture
+from opgd.semi_supervised import OPGDSemiSupervised
 
 __version__ = "0.1.0.dev0"
-__all__ = ["DataWarning", "OPGDClassifier", "OPGDClassifierCV", "OPGDMixture", "__version__"]
+__all__ = [
+    "DataWarning",
+    "OPGDClassifier",
+    "OPGDClassifierCV",
+    "OPGDMixture",
+    "OPGDSemiSupervised",
+    "__version__",
+]

@@ -20,19 +20,23 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from opgd.core.coordinates import Frame
+from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowEngine
 from opgd.core.moments import Moments, group_moments
 from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
+from opgd.core.scoring import score_engine
 from opgd.core.types import FloatArray, IntArray
 
 STARTS = ["auto", "kmeans", "ward"]
+KINDS = f"one of {STARTS}, a Gaussian mixture, labels, or responsibilities (n_samples, n_clusters)"
 MAX_ROWS = 20_000
 """Rows that the first mixture is fitted to; more are drawn evenly from all."""
 MAX_LINKAGE_ROWS = 2_000
 """Rows that Ward linkage sees; its memory grows with their square."""
 REGULARISATION = 1e-3
 """Added to variances of sphered rows by the EM: the share of a direction's total variance."""
+SAME_ROW = 1e-9
+"""Distance of sphered rows below which they are the same."""
 COLLAPSED = 0.2
 """Share of an average cluster below which one is suspected of having collapsed on a few rows."""
 
@@ -52,20 +56,21 @@ class FirstMixture:
         return int(np.sum(weights < enough))
 
 
-def is_mixture(init: Any) -> bool:
-    """Whether a start is an estimator like scikit-learn's mixtures."""
-    return hasattr(init, "fit") and hasattr(init, "covariance_type")
-
-
 def first_mixture(
     frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
 ) -> Moments:
     """The mixture that `init` stands for, as moments of sphered rows."""
-    if is_mixture(init):
+    if hasattr(init, "fit"):
         return _given_mixture(frame, init, n_clusters)
     rows = drawn_rows(frame)
     if not isinstance(init, str):
         return _fitted(frame, rows, _given_groups(frame, init, n_clusters)).moments
+    steps = np.abs(np.diff(rows, axis=0)).max(axis=1)
+    n_different = 1 + int(np.sum(steps > SAME_ROW))
+    if n_different < n_clusters:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {n_different} different rows of X."
+        )
     if n_clusters == 1:
         return frame.moments(np.zeros(frame.engine.n_samples, dtype=np.intp), 1)
     standardised, half_sphered = rows / frame.spread, rows / np.sqrt(frame.spread)
@@ -74,7 +79,7 @@ def first_mixture(
         "ward": [lambda: _ward(half_sphered, n_clusters)],
     }
     makers["auto"] = [
-        *makers["kmeans"],
+        *3 * makers["kmeans"],
         *makers["ward"],
         lambda: _ward(standardised, n_clusters),
     ]
@@ -85,19 +90,15 @@ def first_mixture(
 def drawn_rows(frame: Frame) -> FloatArray:
     """Sphered rows, (m, R): all, each as often as its weight says, or evenly drawn ones; sorted."""
     engine = frame.engine
-    weights = np.ones(engine.n_samples) if engine.weights is None else engine.weights
+    sphering = frame.engine_matrix(sphered_coordinates(frame))
+    keys = score_engine(engine, sphering.T[:3]).X
+    order = np.lexsort(keys.T[::-1])
+    weights = np.ones(engine.n_samples) if engine.weights is None else engine.weights[order]
     reached = np.cumsum(weights)
-    # weights may have any sum; as counts they are worth Kish's effective number at least
-    count = max(reached[-1], reached[-1] ** 2 / (weights @ weights))
-    n_drawn = min(MAX_ROWS, max(1, round(count)))
+    n_drawn = min(MAX_ROWS, max(1, round(engine.count)))
     places = (np.arange(n_drawn) + 0.5) / n_drawn * reached[-1]
-    drawn = np.minimum(np.searchsorted(reached, places), engine.n_samples - 1)
-    rows = np.asarray(engine.X[drawn], dtype=np.float64) - engine.center
-    if not frame.sphered:
-        rows = rows @ frame.sphering
-    order = np.lexsort(rows.T[: min(3, rows.shape[1])][::-1])
-    sorted_rows: FloatArray = np.ascontiguousarray(rows[order])
-    return sorted_rows
+    drawn = order[np.minimum(np.searchsorted(reached, places), engine.n_samples - 1)]
+    return (np.asarray(engine.X[drawn], dtype=np.float64) - engine.center) @ sphering
 
 
 def _kmeans(rows: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:
@@ -118,12 +119,6 @@ def _ward(rows: FloatArray, n_clusters: int) -> IntArray:
 
 
 def _from_labels(frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: int) -> FirstMixture:
-    n_found = len(np.unique(labels))
-    if n_found < n_clusters:
-        raise ValueError(
-            f"X has too few different rows for n_clusters={n_clusters}: {n_found} clusters "
-            "are all that can be told apart."
-        )
     engine = RowEngine(rows, labels.astype(np.intp))
     return _fitted(frame, rows, group_moments(engine, n_clusters, lambda own: own))
 
@@ -153,19 +148,16 @@ def _fitted(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
 def _moments(
     frame: Frame, shares: FloatArray, means: FloatArray, covariances: FloatArray
 ) -> Moments:
-    engine = frame.engine
-    count = float(engine.n_samples)
-    if engine.weights is not None:
-        total = engine.total_weight
-        count = max(total, total**2 / float(engine.weights @ engine.weights))
-    weights = count * np.maximum(shares, 1e-100)
+    weights = frame.engine.count * np.maximum(shares, 1e-100)
     return Moments(weights, weights, means, covariances)
 
 
 def _given_mixture(frame: Frame, mixture: Any, n_clusters: int) -> Moments:
-    """A fitted mixture of scikit-learn's, mapped to sphered rows."""
+    """A fitted mixture of scikit-learn's (or ours), mapped to sphered rows."""
     check_is_fitted(mixture)
-    means = np.asarray(getattr(mixture, "means_", np.empty((0, 0))), dtype=np.float64)
+    if not all(hasattr(mixture, name) for name in ("weights_", "means_", "covariances_")):
+        raise ValueError(f"init must be {KINDS}; {type(mixture).__name__} is none of these.")
+    means = np.asarray(mixture.means_, dtype=np.float64)
     n_features = len(frame.center)
     if means.shape != (n_clusters, n_features):
         raise ValueError(
@@ -182,26 +174,29 @@ def _full_covariances(mixture: Any, n_clusters: int, n_features: int) -> FloatAr
     """Covariances of any of scikit-learn's types as matrices, (K, p, p)."""
     own = np.asarray(mixture.covariances_, dtype=np.float64)
     shape = (n_clusters, n_features, n_features)
-    kind = mixture.covariance_type
-    if kind == "full":
+    if own.ndim == 3:
         return own
-    if kind == "tied":
+    if mixture.covariance_type == "tied":
         return np.broadcast_to(own, shape)
-    variances = own if kind == "diag" else np.repeat(own[:, None], n_features, axis=1)
+    variances = own if own.ndim == 2 else np.repeat(own[:, None], n_features, axis=1)
     return variances[:, :, None] * np.eye(n_features)
 
 
 def _given_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
     """Labels or responsibilities for all rows, as moments of groups of sphered rows."""
-    given = np.asarray(init)
     n_samples = frame.engine.n_samples
+    try:
+        given = np.asarray(init)
+    except ValueError:
+        given = np.empty(0)
     if given.ndim not in (1, 2) or len(given) != n_samples:
-        raise ValueError(
-            f"init must be one of {STARTS}, a fitted mixture, {n_samples} labels, or "
-            f"responsibilities of shape ({n_samples}, n_clusters); got {_described(init)}."
-        )
+        described = f"an array of shape {given.shape}" if given.ndim else repr(init)
+        raise ValueError(f"init must be {KINDS}, for {n_samples} rows; got {described}.")
     if given.ndim == 1:
-        found, labels = np.unique(given, return_inverse=True)
+        try:
+            found, labels = np.unique(given, return_inverse=True)
+        except TypeError:
+            raise ValueError("init has labels that are missing or of several types.") from None
         if len(found) != n_clusters:
             raise ValueError(
                 f"init has {len(found)} different labels, but n_clusters={n_clusters}."
@@ -218,8 +213,3 @@ def _given_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
     if np.any(shares.sum(axis=0) == 0):
         raise ValueError("init has a cluster to which no row belongs.")
     return frame.soft_moments(lambda block: shares[block.rows].T)
-
-
-def _described(value: Any) -> str:
-    shape = np.shape(value)
-    return f"an array of shape {shape}" if shape else repr(value)

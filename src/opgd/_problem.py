@@ -1,6 +1,5 @@
 """From moments to a projection: posing the problem to the core, searching, the normal form."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from opgd._subclasses import split_classes
-from opgd._warnings import DataWarning
+from opgd._warnings import DataWarning, warn_caller
 from opgd.core import starts
 from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.gaussians import FORMS
@@ -24,7 +23,7 @@ from opgd.core.regularisation import (
     whitened_coordinates,
 )
 from opgd.core.solvers import SolverResult, best_of, continued, maximise
-from opgd.core.targets import Labelled
+from opgd.core.targets import Labelled, Mixed
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 RACE_ITERATIONS = 10
@@ -83,7 +82,10 @@ def pose(
     shrinkage: float | str,
     ridge: float,
 ) -> Problem:
-    """The problem of labelled rows; `numbers` of Gaussians by class, `priors` by class."""
+    """The problem of rows with labels; `numbers` of Gaussians by class, `priors` by class.
+
+    Rows whose label is -1 aim at the strongest class.
+    """
     frame, classes = prepared.frame, prepared.classes
     coordinates, within_borrowed = whitened_coordinates(frame, classes, ridge)
     gaussians, gaussian_classes = classes, np.arange(classes.n_groups)
@@ -102,7 +104,7 @@ def pose(
         draw_to_classes(moments, gaussian_classes),
         np.log(priors[gaussian_classes]) + np.log(shares),
         FORMS[covariance_type],
-        Labelled(gaussian_classes),
+        (Mixed if np.any(frame.engine.labels < 0) else Labelled)(gaussian_classes),
     )
     by_class = moments
     if gaussians is not classes or share != 0:
@@ -185,12 +187,11 @@ def search(
         n_evaluations += run.n_evaluations
         best = max(best, run, key=lambda result: result.value)
     if best.n_iter >= max_iter > 0 and not best.converged:
-        warnings.warn(
+        warn_caller(
             f"The projection has not converged after max_iter={max_iter} iterations "
             f"(objective {best.value * objective.engine.total_weight:.6g}). "
             "Increase max_iter, or loosen tol if this is close enough.",
             ConvergenceWarning,
-            stacklevel=5,
         )
     return replace(best, n_evaluations=n_evaluations)
 
@@ -252,9 +253,17 @@ def ordered_attributes(problem: Problem, result: SolverResult) -> tuple[FloatArr
 
 
 def warn_of_data(
-    problem: Problem, labels: list[str], columns: list[str], notes: list[str], what: str = "classes"
+    problem: Problem,
+    labels: list[str],
+    columns: list[str],
+    notes: list[str],
+    what: str = "classes",
+    advice: str = "shrinkage or ridge",
 ) -> None:
-    """One warning that names every column and class for which the fit had to decide something."""
+    """One warning that names every column and class for which the fit had to decide something.
+
+    `advice` are the parameters with which a user can decide.
+    """
     frame = problem.frame
     if len(frame.constant):
         notes.append(f"constant columns get zero loadings: {_listed(columns, frame.constant)}")
@@ -268,16 +277,16 @@ def warn_of_data(
         notes.append(
             f"the pooled covariance of the {what} is singular{rows}: "
             f"{problem.within_borrowed:.0%} of it is the identity on standardised columns, "
-            "and probabilities may be overconfident; set ridge to choose this yourself"
+            f"and probabilities may be overconfident; set {advice} to choose this yourself"
         )
     poor = np.unique(problem.gaussian_classes[problem.borrowed > 0])
     if len(poor):
         notes.append(
-            f"classes with a singular covariance borrow from the pooled one: "
-            f"{_listed(labels, poor)}; set shrinkage or ridge to choose this yourself"
+            f"{what} with a singular covariance borrow from the pooled one: "
+            f"{_listed(labels, poor)}; set {advice} to choose this yourself"
         )
     if notes:
-        warnings.warn("; ".join(notes) + ".", DataWarning, stacklevel=5)
+        warn_caller("; ".join(notes) + ".", DataWarning)
 
 
 def _listed(names: list[str], indices: IntArray, most: int = 8) -> str:

@@ -187,23 +187,21 @@ def criteria(refined: Refined) -> dict[str, Any]:
     ICL adds to BIC what the clusters overlap, -2 sum_i log max_k p_ik.
     """
     engine, density = refined.problem.frame.engine, refined.density
-    scale = refined.problem.classes.counts.sum() / engine.total_weight  # weights of any sum
 
     def overlap(block: RowBlock) -> FloatArray:
         strongest = np.log(refined.posteriors(block).max(axis=0))
-        return np.atleast_1d(strongest if block.weights is None else block.weights * strongest).sum(
-            keepdims=True
-        )
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        return np.array([weights @ strongest])
 
-    count = scale * engine.total_weight
-    log_likelihood = count * refined.log_likelihood
-    bic = -2 * log_likelihood + density.n_parameters * np.log(count)
+    log_likelihood = engine.count * refined.log_likelihood
+    bic = -2 * log_likelihood + density.n_parameters * np.log(engine.count)
+    overlapping = engine.count / engine.total_weight * float(engine.sum(overlap)[0])
     return {
         "n_clusters": len(refined.problem.priors),
         "n_components": len(refined.directions),
         "log_likelihood": log_likelihood,
         "n_parameters": density.n_parameters,
         "bic": bic,
-        "icl": bic - 2 * scale * float(engine.sum(overlap)[0]),
+        "icl": bic - 2 * overlapping,
         "aic": -2 * log_likelihood + 2 * density.n_parameters,
     }

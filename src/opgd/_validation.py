@@ -155,15 +155,19 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
 
 
 def check_components_init(
-    init: Any, n_components: int, n_features: int, name: str = "init"
+    init: Any, n_components: int | None, n_features: int, name: str = "init"
 ) -> FloatArray:
-    """A first guess given as components, (n_components, n_features)."""
-    guess: FloatArray = check_array(init, dtype=np.float64, input_name=name)
-    if guess.shape != (n_components, n_features):
-        raise ValueError(
-            f"{name} must have shape (n_components, n_features) = ({n_components}, {n_features}), "
-            f"got {guess.shape}."
-        )
+    """A first guess given as components, (n_components, n_features); None means any number."""
+    shape = ("n_components" if n_components is None else n_components, n_features)
+    message = f"{name} must be numbers of shape (n_components, n_features) = {shape}"
+    try:
+        guess = np.array(init, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{message}, got {init!r}.") from None
+    if guess.ndim != 2 or guess.shape != (n_components or len(guess), n_features):
+        raise ValueError(f"{message}, got an array of shape {guess.shape}.")
+    if not np.all(np.isfinite(guess)):
+        raise ValueError(f"{name} has values that are not finite.")
     if not np.all(np.any(guess != 0, axis=1)):
         raise ValueError(f"{name} has a component that is zero everywhere.")
     return guess

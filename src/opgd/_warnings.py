@@ -1,9 +1,18 @@
-"""The one warning of our own."""
+"""Warnings of this package, and where they point."""
+
+import sys
+import warnings
+
+OURS = ("opgd.", "sklearn.", "contextlib", "functools", "joblib.")
 
 
 class DataWarning(UserWarning):
-    """The data leave something undetermined, and the fit says how it decided.
+    """Something about the data that the fit had to decide for itself."""
 
-    Constant or collinear columns, a class without variance in some directions, fewer rows than
-    columns: the fit goes on, and this names the columns or classes concerned.
-    """
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this package (and scikit-learn) that led here."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and (frame.f_globals.get("__name__", "") + ".").startswith(OURS):
+        frame, level = frame.f_back, level + 1  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level)

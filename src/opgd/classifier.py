@@ -7,43 +7,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.validation import validate_data
 
-from opgd._callbacks import FitProgress, with_callbacks
-from opgd._estimator import (
-    FLOAT_DTYPES,
-    GaussianClassifier,
-    one_blas_thread,
-    restore_on_failure,
-)
-from opgd._problem import (
-    STARTS,
-    Prepared,
-    Problem,
-    first_guesses,
-    fitted_attributes,
-    ordered_attributes,
-    pose,
-    prepare,
-    search,
-    warn_of_data,
-)
+from opgd._callbacks import with_callbacks
+from opgd._estimator import FLOAT_DTYPES, one_blas_thread, restore_on_failure
+from opgd._fitting import ProjectionClassifier
+from opgd._problem import Problem, first_guesses, prepare
 from opgd._subclasses import check_n_subclasses
-from opgd._validation import (
-    check_choice,
-    check_components_init,
-    check_flag,
-    check_integer,
-    check_n_jobs,
-    check_positive,
-    check_priors,
-    check_sample_weight,
-    check_seed,
-    check_share,
-    encode_labels,
-)
+from opgd._validation import check_flag, check_sample_weight, check_seed, encode_labels
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-class OPGDClassifier(GaussianClassifier):
+class OPGDClassifier(ProjectionClassifier):
     """Gaussian discriminant on the linear axes that tell classes apart best.
 
     Finds the projection V that maximises the log posterior probability of the rows' own classes,
@@ -212,51 +185,14 @@ class OPGDClassifier(GaussianClassifier):
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X, classes, codes, weights = self._check_data(X, y, sample_weight)
         with one_blas_thread():
-            n_threads = effective_n_jobs(self.n_jobs)
-            prepared = prepare(X, codes, len(classes), weights, n_threads)
+            prepared = prepare(X, codes, len(classes), weights, effective_n_jobs(self.n_jobs))
             numbers = check_n_subclasses(self.n_subclasses, classes)
-            problem, constants = self._pose(prepared, classes, numbers)
-            progress = FitProgress(
-                self,
-                data,
-                lambda directions: constants | fitted_attributes(problem, directions),
-                # no more than two guesses race before the first search goes on from one of them
-                (self.n_init + 1) * self.max_iter,
-            )
-            n_components, notes = self._count_axes(problem, len(classes))
-            result = search(
-                problem,
-                self._first_guesses(problem, n_components, rng),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                n_random=self.n_init - 1,
-                rng=rng,
-                on_iteration=progress.reporter(
-                    self.verbose, problem.objective.engine.total_weight, "log-likelihood"
-                ),
-            )
-            directions, summary = ordered_attributes(problem, result)
-            attributes = constants | fitted_attributes(problem, directions) | summary
-        warn_of_data(problem, [str(label) for label in classes], self._column_names(), notes)
-        self.__dict__.update(attributes)
-        progress.finish(attributes)
+            self._find_axes(prepared, classes, numbers, rng, data)
         return self
 
     def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_choice("covariance_type", self.covariance_type, ["diag", "full"])
-        if self.shrinkage != "auto":
-            check_share("shrinkage", self.shrinkage)
-        check_share("ridge", self.ridge)
-        if isinstance(self.init, str) or np.ndim(self.init) == 0:
-            check_choice("init", self.init, STARTS)
-        check_integer("n_init", self.n_init, 1)
-        check_integer("max_iter", self.max_iter)
-        check_positive("tol", self.tol)
+        super()._check_parameters()
         check_flag("warm_start", self.warm_start)
-        check_integer("verbose", self.verbose)
-        check_n_jobs(self.n_jobs)
 
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any
@@ -266,54 +202,14 @@ class OPGDClassifier(GaussianClassifier):
         if weights is not None and not np.all(weights):
             present = weights > 0  # a row of weight zero is no row, and may be all of its class
             X, y, weights = X[present], y[present], weights[present]
-        n_features = X.shape[1]
-        if self.n_components is not None and self.n_components > n_features:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the {n_features} columns of X."
-            )
+        self._check_n_components(X)
         return X, *encode_labels(y), weights
-
-    def _pose(
-        self, prepared: Prepared, classes: AnyArray, numbers: IntArray
-    ) -> tuple[Problem, dict[str, Any]]:
-        """The problem for the core, and the fitted attributes that no search changes."""
-        priors = check_priors(self.priors, classes, prepared.classes.priors)
-        problem = pose(
-            prepared,
-            priors,
-            numbers=numbers,
-            covariance_type=self.covariance_type,
-            shrinkage=self.shrinkage,
-            ridge=self.ridge,
-        )
-        return problem, {
-            "classes_": classes,
-            "priors_": priors,
-            "_covariance_type": self.covariance_type,
-            "_temperature": 1.0,
-        }
-
-    def _count_axes(self, problem: Problem, n_classes: int) -> tuple[int, list[str]]:
-        rank, wanted = problem.coordinates.rank, self.n_components
-        if wanted is None and not isinstance(self.init, str):
-            wanted = len(self.init)
-        if wanted is None:
-            return min(rank, max(2, n_classes - 1)), []
-        if wanted <= rank:
-            return wanted, []
-        note = f"rows differ in {rank} dimensions only, so {rank} axes are found"
-        return rank, [f"{note} instead of {wanted}"]
 
     def _first_guesses(
         self, problem: Problem, n_components: int, rng: np.random.RandomState
     ) -> list[FloatArray]:
-        n_features = self.n_features_in_
         last = getattr(self, "components_", np.empty(0))
-        if self.warm_start and last.shape == (n_components, n_features):
+        if self.warm_start and last.shape == (n_components, self.n_features_in_):
             with suppress(ValueError):  # the last axes may have become constant
                 return first_guesses(problem, last, n_components, rng)
-        init = self.init
-        if not isinstance(init, str):
-            wanted = len(init) if self.n_components is None else self.n_components
-            init = check_components_init(init, wanted, n_features)
-        return first_guesses(problem, init, n_components, rng)
+        return super()._first_guesses(problem, n_components, rng)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from opgd._estimator import (
     one_blas_thread,
     restore_on_failure,
 )
-from opgd._mixture_starts import STARTS, first_mixture, is_mixture
+from opgd._mixture_starts import STARTS, first_mixture
 from opgd._problem import Problem, frame_rows, given_directions, warn_of_data
 from opgd._refinement import (
     METRICS,
@@ -84,15 +85,16 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         taken as it is; or what its EM starts from: labels of shape (n_samples,), responsibilities
         of shape (n_samples, n_clusters), k-means, or Ward linkage (of 2000 rows, if there are
         more), both on half-sphered rows: principal components of standardised columns with the
-        square roots of their standard deviations. "auto" tries k-means, and Ward linkage on
-        half-sphered and on standardised rows, and keeps the EM of highest likelihood, those
-        without collapsed clusters first. More than 20000 rows are thinned for this, evenly by
-        weight.
+        square roots of their standard deviations. "auto" tries k-means three times, and Ward
+        linkage on half-sphered and on standardised rows, and keeps the EM of highest likelihood,
+        those without collapsed clusters first. More than 20000 rows are thinned for this, evenly
+        by weight.
     components_init : array-like of shape (n_components, n_features), default=None
         First guess of the projection; None takes the LDA axes of the first mixture's clusters,
         then the directions in which their variances differ most.
     n_init : int, default=1
-        Number of k-means starts.
+        Number of k-means starts, of which the EM of highest likelihood is kept; "auto" makes three
+        times as many.
     n_rounds : int, default=1
         How often to find a projection and estimate the mixture in it. From the second round on the
         clusters are those of the last; the rounds end when no row changes its cluster, and the one
@@ -255,7 +257,7 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
             selection = {key: np.array([own[key] for own in rows_tried]) for key in rows_tried[0]}
             best = tried[int(np.argmin(selection[self.criterion]))]
             attributes = self._fitted(X, best) | {"selection_": selection}
-        self._warn(best.refined.problem, attributes, present)
+        self._warn(best.refined, attributes, present)
         self.__dict__.update(attributes)
         progress.finish(attributes)
         return self
@@ -271,7 +273,7 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
         check_choice("metric", self.metric, METRICS)
         check_positive("orthogonality", self.orthogonality, or_zero=True)
-        if np.ndim(self.init) == 0 and not is_mixture(self.init):
+        if isinstance(self.init, str | Number | None):
             check_choice("init", self.init, STARTS)
         check_integer("n_init", self.n_init, 1)
         check_integer("n_rounds", self.n_rounds, 1)
@@ -332,7 +334,6 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
             wanted = max(2, n_clusters - 1) if wanted is None else wanted
             return mixture_axes(problem, clusters, min(rank, wanted))
         name = "components_init"
-        wanted = len(self.components_init) if wanted is None else wanted
         given = check_components_init(self.components_init, wanted, self.n_features_in_, name)
         return given_directions(problem, given[:rank], name)
 
@@ -341,7 +342,7 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
     ) -> dict[str, Any]:
         """What predictions need of a mixture on these directions; clusters by weight."""
         gaussians = problem.objective.gaussians(directions) if gaussians is None else gaussians
-        order = np.argsort(-gaussians.log_priors, kind="stable")
+        order = np.argsort(_places(gaussians))
         gaussians = ProjectedGaussians(
             gaussians.log_priors[order], gaussians.means[order], gaussians.variances[order]
         )
@@ -368,8 +369,6 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         refined, frame = fit.refined, fit.refined.problem.frame
         gaussians = refined.mixture.gaussians
         own = self._described(refined.problem, refined.directions, gaussians)
-        # clusters keep their places from the first mixture on
-        new_places = np.argsort(np.argsort(-gaussians.log_priors, kind="stable"), kind="stable")
         form = FORMS[self.covariance_type]
         joint = log_joint(X, frame.center, own["components_"], own["_gaussians"], form)
         log_posteriors = log_normalised(joint)
@@ -379,7 +378,7 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
             | own
             | {
                 "labels_": np.argmax(log_posteriors, axis=1),
-                "initial_labels_": new_places[whole_labels(X, frame, fit.first)],
+                "initial_labels_": _places(gaussians)[whole_labels(X, frame, fit.first)],
                 "uncertainty_": -np.expm1(log_posteriors.max(axis=1)),
                 "log_likelihood_": weight * refined.log_likelihood,
                 "eigenvalues_": frame.spread**-2.0,
@@ -387,8 +386,9 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
             }
         )
 
-    def _warn(self, problem: Problem, attributes: dict[str, Any], present: AnyArray) -> None:
+    def _warn(self, refined: Refined, attributes: dict[str, Any], present: AnyArray) -> None:
         """One warning for all that a user should know of these data and this result."""
+        problem, places = refined.problem, _places(refined.mixture.gaussians)
         notes = []
         wanted, found = self.n_components, attributes["n_components_"]
         if wanted is not None and found < wanted:
@@ -403,8 +403,9 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
             which = ", ".join(map(str, empty))
             notes.append(f"of {n_clusters} clusters, these have no rows: {which}; ask for fewer")
         notes += self._same_axes(problem, attributes["components_"])
-        names = [f"cluster {k}" for k in range(n_clusters)]
-        warn_of_data(problem, names, self._column_names(), notes, "clusters")
+        names = [f"cluster {place}" for place in places]
+        columns = self._column_names()
+        warn_of_data(problem, names, columns, notes, what="clusters", advice="shrinkage")
 
     def _same_axes(self, problem: Problem, components: FloatArray) -> list[str]:
         """The failure of the paper's Section 5.2, where there is one: axes that show the same."""
@@ -560,6 +561,11 @@ class _Fit:
     first: Moments
     refined: Refined
     n_rounds: int
+
+
+def _places(gaussians: ProjectedGaussians) -> IntArray:
+    """Number that each cluster of the search gets, by weight, (K,)."""
+    return np.argsort(np.argsort(-gaussians.log_priors, kind="stable"), kind="stable")
 
 
 def _rows_of(init: Any, present: AnyArray) -> Any:

@@ -24,6 +24,8 @@ from opgd.core.scoring import by_rows, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
+FARTHEST_ROW = 1e150
+"""Sphered coordinates beyond this are cut: their squares would overflow."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class RowDensity:
         """Logarithm of the volume in raw units of a unit cube of sphered rows."""
         back = self.coordinates.raw_axes  # (R, p)
         size = np.abs(back).max()
-        triangle = linalg.qr(back.T / size, mode="r")[0]
+        # large rows first: in the other order, small ones drown in the reflections of large ones
+        largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
+        triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
         return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
 
     @property
@@ -57,6 +61,7 @@ class RowDensity:
 
         def rows(block: RowBlock) -> FloatArray:
             sphered = sphering.T @ block.centred().T  # (R, n)
+            np.clip(sphered, -FARTHEST_ROW, FARTHEST_ROW, out=sphered)
             inside = self.span @ sphered
             scores = self.factor @ inside
             joint = scores_log_joint(scores, self.gaussians, factors, self.form)
@@ -85,7 +90,7 @@ class RowDensity:
         rest = self.coordinates.rank - q
         diagonal = self.form is FORMS["diag"]
         own = q if diagonal else q * (q + 1) // 2
-        axes = q * (q - 1) // 2 if diagonal and n_gaussians > 1 else 0
+        axes = q * (q - 1) // 2 if diagonal else 0
         plane = q * rest if n_gaussians > 1 else 0
         return (
             (n_gaussians - 1)

@@ -118,6 +118,14 @@ class RowEngine:
     def total_weight(self) -> float:
         return float(self.n_samples if self.weights is None else self.weights.sum())
 
+    @property
+    def count(self) -> float:
+        """How many rows these are worth: their weight, but at least Kish's effective number."""
+        total = self.total_weight
+        if self.weights is None:
+            return total
+        return max(total, total**2 / float(self.weights @ self.weights))
+
     def with_labels(self, labels: IntArray) -> "RowEngine":
         """The same rows with other codes."""
         return self._copy(labels, self.block_rows)

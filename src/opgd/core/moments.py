@@ -106,33 +106,36 @@ def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
     ends = np.searchsorted(block.labels[by_group], np.arange(n_groups + 1))
     members = [by_group[first:last] for first, last in pairwise(ends)]
     weights = np.ones(block.n_rows) if block.weights is None else block.weights
-    return _stacked([(rows[own], weights[own]) for own in members], rows.shape[1])
+    own = [_group(rows[some], weights[some], weights[some] ** 2) for some in members]
+    return _stacked(own)
 
 
 def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: Mapping) -> Moments:
-    """The same where a row belongs to every group by a share, memberships (n_groups, n_rows)."""
+    """The same where a row belongs to every group by a share, memberships (n_groups, n_rows).
+
+    A share of a row counts as that share of a row, not as a whole one of less weight.
+    """
     rows = mapping(block.centred())
-    weights = memberships if block.weights is None else memberships * block.weights
-    return _stacked([(rows.copy(), own) for own in weights], rows.shape[1])
+    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    return _stacked([_group(rows.copy(), own * weights, own * weights**2) for own in memberships])
 
 
-def _stacked(groups: Iterable[tuple[FloatArray, FloatArray]], n_features: int) -> Moments:
-    """Moments of groups given by (rows, weights); rows are used up."""
-    own = [_one_group(rows, weights, n_features) for rows, weights in groups]
-    weights, square_weights, means, covariances = map(np.array, zip(*own, strict=True))
-    return Moments(weights, square_weights, means, covariances)
-
-
-def _one_group(
-    rows: FloatArray, weights: FloatArray, n_features: int
+def _group(
+    rows: FloatArray, weights: FloatArray, square_weights: FloatArray
 ) -> tuple[float, float, FloatArray, FloatArray]:
-    weight = float(weights.sum())
+    """Weight, sum of squared weights, mean and covariance; the rows are used up."""
+    weight, n_features = float(weights.sum()), rows.shape[1]
     if weight == 0:
         return 0.0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features))
     mean = weights @ rows / weight
     rows -= mean
     rows *= np.sqrt(weights / weight)[:, None]
-    return weight, float(weights @ weights), mean, rows.T @ rows
+    return weight, float(square_weights.sum()), mean, rows.T @ rows
+
+
+def _stacked(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> Moments:
+    weights, square_weights, means, covariances = map(np.array, zip(*groups, strict=True))
+    return Moments(weights, square_weights, means, covariances)
 
 
 def group_moments(engine: RowEngine, n_groups: int, mapping: Mapping) -> Moments:

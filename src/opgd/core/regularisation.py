@@ -116,6 +116,18 @@ def estimated_shrinkage(moments: Moments) -> FloatArray:
     return np.where(error < distance, error / np.where(distance > 0, distance, 1.0), 1.0)
 
 
+def identity_share(covariance: FloatArray, count: float, n_features: int) -> float:
+    """Share of the identity that minimises the expected squared error of a covariance.
+
+    Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero) from `count` rows, in closed form.
+    """
+    trace, squares = float(np.trace(covariance)), float(np.sum(covariance**2))
+    distance = squares - trace**2 / n_features
+    error = (1 - 2 / n_features) * squares + trace**2
+    scaled = (count + 1 - 2 / n_features) * distance
+    return 1.0 if error >= scaled else error / scaled
+
+
 def draw_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
     """Draw Gaussians that share a class towards what they have in common.
 

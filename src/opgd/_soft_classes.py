@@ -1,0 +1,126 @@
+"""Classes of partly labelled rows: moments from labels and from probabilities, in rounds.
+
+The first probabilities are those of LDA on the labelled rows, its covariance drawn to the identity
+on standardised columns. Each round takes the moments of all rows by label or probability, and new
+probabilities from them (whole rows, Gaussians drawn to the pooled covariance). Labelled rows keep
+their class, but are few among the rows that a class is made of; so the class that they would get
+is a nearly honest test, and the rounds end when it fails.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opgd.core.coordinates import Coordinates, Frame, sphered_coordinates
+from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.gaussians import FORMS, ProjectedGaussians
+from opgd.core.kernels import block_scores
+from opgd.core.moments import Moments
+from opgd.core.regularisation import (
+    identity_share,
+    regularise,
+    unit_variance,
+    whitened_coordinates,
+)
+from opgd.core.scoring import scores_log_joint
+from opgd.core.types import FloatArray
+
+ROUND_SHRINKAGE = 0.7
+"""Share of the pooled covariance in each class's during the rounds."""
+
+
+@dataclass(frozen=True)
+class WholeGaussians:
+    """Classes as Gaussians of whole rows, in some coordinates."""
+
+    components: FloatArray  # (R, p of the engine)
+    gaussians: ProjectedGaussians
+
+    def posteriors(self, block: RowBlock) -> FloatArray:
+        """Probabilities of the classes, (K, n_rows), whatever the labels."""
+        scores = block.workspace.array("scores", len(self.components), block.n_rows)
+        block_scores(block, self.components, scores)
+        form = FORMS["full"]
+        joint = scores_log_joint(scores, self.gaussians, form.factors(self.gaussians), form)
+        joint -= joint.max(axis=0)
+        np.exp(joint, out=joint)
+        joint /= joint.sum(axis=0)
+        return joint
+
+    def memberships(self, block: RowBlock) -> FloatArray:
+        """The same, where rows with a label belong to its class."""
+        shares = self.posteriors(block)
+        labelled = np.flatnonzero(block.labels >= 0)
+        shares[:, labelled] = 0.0
+        shares[block.labels[labelled], labelled] = 1.0
+        return shares
+
+
+def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, int]:
+    """Moments of sphered rows by class, from labels (-1: none) and rounds; rounds made."""
+    labelled = _labelled_rows(frame.engine)
+    classes = _first_classes(frame, n_classes)
+    least = np.inf
+    for n_done in range(n_rounds):
+        following = _next_classes(frame, frame.soft_moments(classes.memberships))
+        error = _error(labelled, following)
+        least = min(least, error)
+        count = labelled.n_samples
+        if error > least + np.sqrt(error * (1 - error) / count):
+            return frame.soft_moments(classes.memberships), n_done
+        classes = following
+    return frame.soft_moments(classes.memberships), n_rounds
+
+
+def _first_classes(frame: Frame, n_classes: int) -> WholeGaussians:
+    """LDA on the labelled rows."""
+    labels = frame.engine.labels
+    groups = frame.moments(np.where(labels < 0, n_classes, labels), n_classes + 1)
+    classes = Moments(
+        groups.weights[:-1],
+        groups.square_weights[:-1],
+        groups.means[:-1],
+        groups.covariances[:-1],
+    )
+    spread = np.outer(frame.spread, frame.spread)
+    within = classes.within / spread  # of standardised columns, in the axes of the basis
+    level = unit_variance(frame, classes)
+    share = identity_share(within, float(classes.counts.sum()), frame.n_active)
+    within = (1 - share) * within + share * level * np.eye(len(within))
+    covariances = np.broadcast_to(within * spread, classes.covariances.shape)
+    return _whole(frame, sphered_coordinates(frame), replace(classes, covariances=covariances))
+
+
+def _next_classes(frame: Frame, classes: Moments) -> WholeGaussians:
+    coordinates, _ = whitened_coordinates(frame, classes)
+    level = unit_variance(frame, classes)
+    regular, _ = regularise(frame, coordinates, classes, level=level, shrinkage=ROUND_SHRINKAGE)
+    return _whole(frame, coordinates, regular)
+
+
+def _whole(frame: Frame, coordinates: Coordinates, classes: Moments) -> WholeGaussians:
+    gaussians = ProjectedGaussians(np.log(classes.priors), classes.means, classes.covariances)
+    return WholeGaussians(frame.engine_matrix(coordinates).T, gaussians)
+
+
+def _labelled_rows(engine: RowEngine) -> RowEngine:
+    chosen = np.flatnonzero(engine.labels >= 0)
+    weights = None if engine.weights is None else engine.weights[chosen]
+    return RowEngine(
+        engine.X[chosen],
+        engine.labels[chosen],
+        weights,
+        center=engine.center,
+        subtract=engine.subtract,
+    )
+
+
+def _error(labelled: RowEngine, classes: WholeGaussians) -> float:
+    """Share of labelled rows that would get another class."""
+
+    def wrong(block: RowBlock) -> FloatArray:
+        missed = np.argmax(classes.posteriors(block), axis=0) != block.labels
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        return np.array([weights @ missed])
+
+    return float(labelled.sum(wrong)[0] / labelled.total_weight)

@@ -1,0 +1,190 @@
+"""OPGDSemiSupervised: labelled and unlabelled rows together."""
+
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import validate_data
+
+from opgd._callbacks import with_callbacks
+from opgd._estimator import FLOAT_DTYPES, log_normalised, one_blas_thread, restore_on_failure
+from opgd._fitting import ProjectionClassifier
+from opgd._labels import encode_partly, label_array
+from opgd._problem import Prepared, frame_rows
+from opgd._soft_classes import soft_classes
+from opgd._validation import check_integer, check_sample_weight, check_seed
+from opgd.core.gaussians import FORMS
+from opgd.core.scoring import log_joint
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+class OPGDSemiSupervised(ProjectionClassifier):
+    """Gaussian discriminant on optimal axes, learnt from a few labels and many rows.
+
+    The projection V maximises the log posterior probability of the class that each row aims at,
+
+        sum_i log( pi_t phi_t(V'x_i) / sum_k pi_k phi_k(V'x_i) ),
+
+    which is its own class for a labelled row, and the strongest at the moment for an unlabelled
+    one. Means and covariances of the classes come from all rows: labelled ones count for their
+    class, the others for every class by its probability, in rounds that start from LDA on the
+    labelled rows. With all rows labelled this is `OPGDClassifier`.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of axes; None means ``min(n_features, max(2, n_classes - 1))``, or as many as `init`
+        has.
+    covariance_type : {"diag", "full"}, default="diag"
+        Covariances inside the projection.
+    shrinkage : float or "auto", default=0.0
+        Share of the pooled covariance in each class's; "auto" estimates it.
+    ridge : float, default=0.0
+        Share of the identity (on standardised columns) in each covariance.
+    priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
+        Class probabilities; None takes the classes' shares of all rows, by label and probability.
+    unlabeled : default=None
+        What stands for a missing label in y; None means -1, None and NaN.
+    n_rounds : int, default=6
+        Most rounds for the moments of the classes. They end earlier when labelled rows, which are
+        few among the rows that a class is made of, would get other classes more often than before,
+        by more than one standard error. 0 takes the probabilities of LDA on the labelled rows.
+    init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
+        First guess of the projection, as in `OPGDClassifier`.
+    n_init : int, default=1
+        Number of searches; those after the first begin at random.
+    max_iter : int, default=500
+        Most iterations of a search.
+    tol : float, default=1e-6
+        A search ends when no entry of the gradient of the mean log posterior is larger.
+    random_state : int, RandomState instance or None, default=None
+        Used by random starts.
+    n_jobs : int, default=None
+        Threads that share the rows; None means one, -1 all cores.
+    verbose : int, default=0
+        Above 0, print the log-likelihood every ``verbose`` iterations.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        Label of every training row: its own where it has one, else the most probable.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Probabilities of the classes for every training row; 0 and 1 for labelled rows.
+    n_rounds_ : int
+        Rounds that were made.
+    components_, n_components_, classes_, priors_, means_, covariances_, projected_means_, \
+projected_variances_, gaussian_classes_, log_likelihood_, component_log_likelihoods_, \
+component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
+        As in `OPGDClassifier`; `log_likelihood_` is that of the classes that rows aim at.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when all are strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd import OPGDSemiSupervised
+    >>> X, y = load_wine(return_X_y=True)
+    >>> few = np.full(len(y), -1)
+    >>> few[::10] = y[::10]
+    >>> model = OPGDSemiSupervised().fit(X, few)
+    >>> bool(np.mean(model.transduction_ == y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        covariance_type: str = "diag",
+        shrinkage: float | str = 0.0,
+        ridge: float = 0.0,
+        priors: Any = None,
+        unlabeled: Any = None,
+        n_rounds: int = 6,
+        init: Any = "auto",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.shrinkage = shrinkage
+        self.ridge = ridge
+        self.priors = priors
+        self.unlabeled = unlabeled
+        self.n_rounds = n_rounds
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @restore_on_failure
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the axes and the Gaussians on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any one type; rows without a label as `unlabeled` says.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        self : OPGDSemiSupervised
+        """
+        self._check_parameters()
+        check_integer("n_rounds", self.n_rounds)
+        rng = check_seed(self.random_state)
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        y = label_array(y)
+        check_consistent_length(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        self._check_n_components(X)
+        present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+        classes, codes = encode_partly(y[present], self.unlabeled)
+        rows = X
+        if weights is not None and not present.all():
+            rows, weights = X[present], weights[present]
+        with one_blas_thread():
+            frame = frame_rows(rows, codes, weights, effective_n_jobs(self.n_jobs))
+            if np.any(codes < 0):
+                moments, n_rounds = soft_classes(frame, len(classes), self.n_rounds)
+            else:
+                moments, n_rounds = frame.moments(codes, len(classes)), 0
+
+            def labels(found: dict[str, Any]) -> dict[str, Any]:
+                return {"n_rounds_": n_rounds} | self._all_labels(X, codes, present, found)
+
+            one_each = np.ones(len(classes), dtype=np.intp)
+            self._find_axes(Prepared(frame, moments), classes, one_each, rng, data, labels)
+        return self
+
+    def _all_labels(
+        self, X: AnyArray, codes: IntArray, present: AnyArray, found: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Labels and probabilities of all training rows; labelled ones keep theirs."""
+        form = FORMS[self.covariance_type]
+        center, components = found["_coordinates"].center, found["components_"]
+        joint = log_joint(X, center, components, found["_gaussians"], form)
+        shares: FloatArray = np.exp(log_normalised(joint))
+        labelled = np.flatnonzero(present)[codes >= 0]
+        shares[labelled] = 0.0
+        shares[labelled, codes[codes >= 0]] = 1.0
+        return {
+            "transduction_": found["classes_"][np.argmax(shares, axis=1)],
+            "label_distributions_": shares,
+        }

@@ -1,0 +1,979 @@
+"""What OPGDMixture promises: the paper's numbers, invariances, a density, starts, manners."""
+
+import inspect
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from opgd import DataWarning, OPGDClassifier, OPGDMixture
+from opgd._refinement import pose_mixture
+from opgd.core.coordinates import make_frame
+from opgd.core.moments import Moments
+from opgd.core.objective import Objective
+from tests.test_classifier import invertible
+
+BOTH_FORMS = pytest.mark.parametrize("covariance_type", ["diag", "full"])
+IGNORE_DATA = pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+IGNORE_CONVERGENCE = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def clouds(rng, n_clusters, n_features=5, distance=10.0, sizes=60):
+    """Clusters of unequal shapes whose centres are at least `distance` apart."""
+    steps = rng.normal(size=(n_clusters, n_features))
+    centres = np.cumsum(steps / np.linalg.norm(steps, axis=1)[:, None], axis=0)
+    apart = np.linalg.norm(centres[:, None] - centres, axis=2)[~np.eye(n_clusters, dtype=bool)]
+    y = np.repeat(np.arange(n_clusters), sizes)
+    widths = rng.uniform(0.5, 1.0, size=(n_clusters, n_features))
+    X = rng.normal(size=(len(y), n_features)) * widths[y]
+    return X + distance * (centres / apart.min())[y], y
+
+
+def same_partition(first, second):
+    return adjusted_rand_score(first, second) == 1
+
+
+# --- the paper's numbers ----------------------------------------------------------------------
+
+
+def reference_case(reference, load, name):
+    """Standardised rows, classes, what is known of them, and the first mixture."""
+    case = json.loads((reference / "clustering_starts.json").read_text())[name]
+    X, y, _ = load(name)
+    X = StandardScaler().fit_transform(X)
+    mixture = GaussianMixture(len(case["PI"]))
+    mixture.weights_, mixture.means_ = np.array(case["PI"]), np.array(case["MU"])
+    mixture.covariances_ = np.array(case["S"])
+    return X, y, case, mixture
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_value_and_gradient_agree_with_reference(name, reference, load):
+    X, _, case, mixture = reference_case(reference, load, name)
+    frame = make_frame(X, np.zeros(len(X), np.intp), None)
+    weights = len(X) * mixture.weights_
+    raw = Moments(weights, weights, mixture.means_ - frame.center, mixture.covariances_)
+    problem = pose_mixture(
+        frame,
+        raw.mapped(frame.sphering),
+        metric="identity",
+        covariance_type="diag",
+        shrinkage=0.0,
+        orthogonality=1.0,
+    )
+    V = np.array(case["V0"])
+    directions = problem.coordinates.directions(V.T)
+    value, gradient = problem.objective.value_and_gradient(directions)
+    by_components = gradient @ problem.coordinates.directions(np.eye(len(V))).T
+    assert len(X) * value == pytest.approx(case["f"], abs=1e-8)
+    expected = np.array(case["gradient"]).T
+    np.testing.assert_allclose(
+        len(X) * by_components, expected, rtol=0, atol=1e-8 * np.abs(expected).max()
+    )
+
+
+@IGNORE_DATA
+@pytest.mark.parametrize(
+    ("name", "before", "after"), [("wine", 0.949, 0.983), ("iris", 0.904, 0.922)]
+)
+def test_papers_refinement_from_the_reference_start(name, before, after, reference, load):
+    X, y, case, mixture = reference_case(reference, load, name)
+    model = OPGDMixture(
+        3,
+        init=mixture,
+        components_init=np.array(case["V0"]).T,
+        metric="identity",
+        shrinkage=0,
+        max_iter=0,
+    )
+    assert model.fit(X).objective_ == pytest.approx(case["f"], abs=1e-8)
+    model.set_params(max_iter=1000, tol=1e-6).fit(X)
+    assert model.converged_
+    assert model.objective_ >= case["reached"] - 1e-4
+    assert same_partition(model.initial_labels_, case["labels"])
+    assert adjusted_rand_score(y, model.initial_labels_) == pytest.approx(before, abs=0.01)
+    assert adjusted_rand_score(y, model.labels_) == pytest.approx(after, abs=0.01)
+
+
+def test_penalised_gradient_in_every_metric_agrees_with_central_differences(wine, rng):
+    X, y = wine
+    frame = make_frame(X, y, rng.uniform(0.1, 3, len(X)))
+    for metric in ("identity", "covariance"):
+        for covariance_type in ("diag", "full"):
+            objective = pose_mixture(
+                frame,
+                frame.moments(y, 3),
+                metric=metric,
+                covariance_type=covariance_type,
+                shrinkage=0.1,
+                orthogonality=0.7,
+            ).objective
+            at, step = rng.normal(size=(2, 2, 13))
+            slope = (objective.value(at + 1e-6 * step) - objective.value(at - 1e-6 * step)) / 2e-6
+            _, gradient = objective.value_and_gradient(at)
+            assert slope == pytest.approx(np.sum(gradient * step), rel=1e-5)
+
+
+def test_one_direction_taken_for_two_is_said_with_metric_identity_only(load):
+    X, y, _ = load("seeds")
+    X = StandardScaler().fit_transform(X)
+    with pytest.warns(DataWarning, match=r"axes 0 and 1 have a correlation of 0\.9"):
+        paper = OPGDMixture(3, metric="identity", random_state=0).fit(X)
+    assert abs(np.corrcoef(paper.transform(X).T)[0, 1]) > 0.9
+    model = OPGDMixture(3, random_state=0).fit(X)
+    assert abs(np.corrcoef(model.transform(X).T)[0, 1]) < 0.5
+    assert adjusted_rand_score(y, model.labels_) > adjusted_rand_score(y, paper.labels_)
+
+
+# --- what is found ----------------------------------------------------------------------------
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+def test_clusters_far_apart_are_found(covariance_type, n_clusters, rng):
+    X, y = clouds(rng, n_clusters)
+    model = OPGDMixture(n_clusters, covariance_type=covariance_type, random_state=0).fit(X)
+    assert same_partition(model.labels_, y)
+    assert np.array_equal(model.initial_labels_, model.labels_)
+    assert model.n_components_ == max(2, n_clusters - 1)
+    assert model.uncertainty_.max() < 1e-3
+
+
+def test_axes_that_tell_clusters_apart_are_found_among_noise(rng):
+    X, y = rng.normal(size=(400, 6)), np.repeat([0, 1], 200)
+    X[:, 4] += 8 * y
+    X[:, [0, 1]] *= 100
+    model = OPGDMixture(2, n_components=1, random_state=0).fit(X)
+    assert same_partition(model.labels_, y)
+    assert np.argmax(np.abs(model.components_[0])) == 4
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("metric", ["identity", "covariance"])
+def test_axes_are_orthonormal_in_the_metric(covariance_type, metric, wine):
+    X, _ = wine
+    X = StandardScaler().fit_transform(X)
+    model = OPGDMixture(
+        3,
+        n_components=3,
+        covariance_type=covariance_type,
+        metric=metric,
+        orthogonality=100,
+        random_state=0,
+    ).fit(X)
+    matrix = np.eye(13) if metric == "identity" else np.cov(X.T, bias=True)
+    products = model.components_ @ matrix @ model.components_.T
+    np.testing.assert_allclose(np.diag(products), 1, rtol=1e-9)
+    np.testing.assert_allclose(products, np.eye(3), atol=0.01)
+
+
+def test_objective_is_without_penalty_what_its_parts_add_up_to(wine):
+    X, _ = wine
+    free = OPGDMixture(3, orthogonality=0, random_state=0).fit(X)
+    assert free.objective_ == pytest.approx(free.component_log_likelihoods_[-1], rel=1e-8)
+    model = OPGDMixture(3, random_state=0).fit(X)
+    assert model.objective_ == pytest.approx(-len(X) * model.loss_curve_[-1], rel=1e-8)
+    assert model.objective_ <= model.component_log_likelihoods_[-1]
+    assert model.component_shares_.sum() == pytest.approx(1)
+    assert model.component_log_likelihoods_[1] > model.component_log_likelihoods_[0]
+
+
+def test_eigenvalues_are_those_of_the_correlation_matrix(wine):
+    X, _ = wine
+    expected = np.linalg.eigvalsh(np.corrcoef(X.T))[::-1]
+    np.testing.assert_allclose(OPGDMixture(2).fit(X).eigenvalues_, expected, rtol=1e-8)
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("name", ["wine", "vowel", "seeds"])
+def test_more_rounds_never_end_lower(covariance_type, name, load):
+    X, y, _ = load(name)
+    model = OPGDMixture(
+        len(np.unique(y)), covariance_type=covariance_type, init="ward", random_state=0
+    )
+    one, more = (clone(model).set_params(n_rounds=n).fit(X) for n in (1, 4))
+    assert more.log_likelihood_ >= one.log_likelihood_
+    assert one.n_rounds_ == 1 < more.n_rounds_ <= 4
+
+
+def test_rounds_end_when_no_row_changes_its_cluster(rng):
+    X, _ = clouds(rng, 3)
+    assert OPGDMixture(3, n_rounds=50, random_state=0).fit(X).n_rounds_ == 2
+
+
+# --- invariances ------------------------------------------------------------------------------
+
+
+@IGNORE_DATA
+@pytest.mark.parametrize("name", ["wine", "seeds", "vowel", "forest"])
+def test_labels_do_not_depend_on_units_origin_or_basis(name, load, rng):
+    X, y, _ = load(name)
+    n_features = X.shape[1]
+    model = OPGDMixture(len(np.unique(y)), init=y)
+    expected = clone(model).fit(X)
+    units = np.geomspace(1e-6, 1e6, n_features)
+    changed = {
+        "rescaled": X * units,
+        "rescaled the other way": X * units[::-1],
+        "shifted": X + 1e6,
+        "mapped": X @ invertible(rng, n_features, 1e3),
+    }
+    for what, rows in changed.items():
+        other = clone(model).fit(rows)
+        assert np.array_equal(other.labels_, expected.labels_), what
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "seeds"])
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+def test_row_order_and_units_do_not_change_a_start(name, init, load, rng):
+    X, _, _ = load(name)
+    X = np.unique(X, axis=0)
+    model = OPGDMixture(3, init=init, random_state=0)
+    expected = clone(model).fit(X)
+    order = rng.permutation(len(X))
+    shuffled = clone(model).fit(X[order])
+    assert same_partition(shuffled.initial_labels_, expected.initial_labels_[order])
+    assert same_partition(shuffled.labels_, expected.labels_[order])
+    rescaled = clone(model).fit(X * np.geomspace(1e-3, 1e3, X.shape[1]) + 7)
+    assert same_partition(rescaled.labels_, expected.labels_)
+
+
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+def test_row_order_does_not_matter_where_rows_have_weights(init, wine, rng):
+    X, _ = wine
+    weights, order = rng.uniform(0.2, 3, len(X)), rng.permutation(len(X))
+    model = OPGDMixture(3, init=init, random_state=0)
+    expected = clone(model).fit(X, sample_weight=weights)
+    shuffled = clone(model).fit(X[order], sample_weight=weights[order])
+    assert same_partition(shuffled.labels_, expected.labels_[order])
+    assert shuffled.log_likelihood_ == pytest.approx(expected.log_likelihood_, rel=1e-6)
+
+
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+def test_weight_two_is_the_row_twice(init, wine, rng):
+    X, _ = wine
+    counts = rng.integers(1, 4, len(X))
+    model = OPGDMixture(3, init=init, random_state=0)
+    weighted = clone(model).fit(X, sample_weight=counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0))
+    assert np.array_equal(np.repeat(weighted.labels_, counts), repeated.labels_)
+    assert weighted.log_likelihood_ == pytest.approx(repeated.log_likelihood_, rel=1e-6)
+    for criterion in ("bic", "icl", "aic", "log_likelihood"):
+        np.testing.assert_allclose(
+            weighted.selection_[criterion], repeated.selection_[criterion], rtol=1e-6
+        )
+
+
+def test_rows_without_weight_get_labels_and_do_not_count(wine, rng):
+    X, y = wine
+    weights = (rng.uniform(size=len(X)) < 0.8).astype(float)
+    present = weights > 0
+    shares = np.eye(3)[y]
+    for init in ("auto", y, shares, [f"class {k}" for k in y]):
+        model = OPGDMixture(3, init=init, random_state=0).fit(X, sample_weight=weights)
+        own = init if isinstance(init, str) else np.asarray(init)[present]
+        without = OPGDMixture(3, init=own, random_state=0).fit(X[present])
+        assert np.array_equal(model.labels_, without.predict(X))
+        np.testing.assert_allclose(model.score_samples(X), without.score_samples(X), rtol=1e-9)
+        assert model.initial_labels_.shape == model.uncertainty_.shape == (len(X),)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1 / 178, 0.5])
+def test_weights_may_have_any_sum(size, wine):
+    X, _ = wine
+    plain = OPGDMixture(3, random_state=0).fit(X)
+    model = OPGDMixture(3, random_state=0).fit(X, sample_weight=np.full(len(X), size))
+    assert np.array_equal(model.labels_, plain.labels_)
+    assert model.log_likelihood_ == pytest.approx(size * plain.log_likelihood_, rel=1e-6)
+    assert model.selection_["bic"] == pytest.approx(plain.selection_["bic"], rel=1e-6)
+
+
+def test_threads_and_blocks_agree(load, monkeypatch):
+    X, _, _ = load("vowel")
+    model = OPGDMixture(3, random_state=0, n_rounds=2)
+    one = clone(model).fit(X)
+    monkeypatch.setattr("opgd.core.engines.MAX_BLOCK_CELLS", 1)
+    for n_jobs in (None, 2):
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X)
+        assert np.array_equal(other.labels_, one.labels_)
+        assert other.log_likelihood_ == pytest.approx(one.log_likelihood_, rel=1e-6)
+
+
+def test_rows_sphered_once_or_block_by_block(wine, monkeypatch):
+    X, _ = wine
+    model = OPGDMixture(3, random_state=0, n_rounds=2)
+    kept = clone(model).fit(X)
+    monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
+    mapped = clone(model).fit(X)
+    assert np.array_equal(mapped.labels_, kept.labels_)
+    assert mapped.log_likelihood_ == pytest.approx(kept.log_likelihood_, rel=1e-6)
+
+
+def test_same_random_state_gives_the_same_bits(load):
+    X, _, _ = load("seeds")
+    first, second = (OPGDMixture(4, random_state=3, n_init=3).fit(X) for _ in range(2))
+    assert np.array_equal(first.components_, second.components_)
+    assert np.array_equal(first.sample(5)[0], second.sample(5)[0])
+
+
+def test_single_precision_stays_close_and_is_kept(wine):
+    X, _ = wine
+    single = OPGDMixture(3, random_state=0).fit(X.astype(np.float32))
+    double = OPGDMixture(3, random_state=0).fit(X)
+    assert single.transform(X.astype(np.float32)).dtype == np.float32
+    assert np.array_equal(single.labels_, double.labels_)
+    np.testing.assert_allclose(single.score_samples(X), double.score_samples(X), atol=0.05)
+
+
+# --- the density ------------------------------------------------------------------------------
+
+
+def mixture_logpdf(model, X):
+    parts = [
+        np.log(weight) + stats.multivariate_normal(mean, covariance).logpdf(X)
+        for weight, mean, covariance in zip(
+            model.weights_, model.means_, model.covariances_, strict=True
+        )
+    ]
+    return logsumexp(parts, axis=0)
+
+
+@IGNORE_DATA
+@BOTH_FORMS
+@pytest.mark.parametrize("metric", ["identity", "covariance"])
+@pytest.mark.parametrize("n_components", [1, 2, 4])
+def test_log_density_is_that_of_the_fitted_mixture(
+    covariance_type, metric, n_components, iris, rng
+):
+    X, _ = iris
+    weights = rng.uniform(0.1, 3, len(X))
+    model = OPGDMixture(
+        3,
+        n_components=n_components,
+        covariance_type=covariance_type,
+        metric=metric,
+        random_state=0,
+    )
+    model.fit(X, sample_weight=weights)
+    rows = X + rng.normal(size=X.shape)
+    np.testing.assert_allclose(model.score_samples(rows), mixture_logpdf(model, rows), rtol=1e-8)
+    assert model.score(rows) == pytest.approx(np.mean(mixture_logpdf(model, rows)))
+    own = model.score_samples(X)
+    assert model.log_likelihood_ == pytest.approx(weights @ own, rel=1e-9)
+    assert model.score(X, sample_weight=weights) == pytest.approx(np.average(own, weights=weights))
+
+
+@BOTH_FORMS
+def test_projected_moments_are_those_of_the_clusters_on_the_axes(covariance_type, wine):
+    X, _ = wine
+    model = OPGDMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    V = model.components_.T
+    np.testing.assert_allclose(model.projected_means_, model.means_ @ V, rtol=1e-8)
+    expected = model.projected_variances_
+    if covariance_type == "diag":
+        expected = expected[:, :, None] * np.eye(2)
+    np.testing.assert_allclose(V.T @ model.covariances_ @ V, expected, atol=1e-8)
+    np.testing.assert_allclose(model.transform(X), X @ V, rtol=1e-9)
+
+
+@BOTH_FORMS
+def test_probabilities_are_those_of_the_scores(covariance_type, wine):
+    X, _ = wine
+    model = OPGDMixture(4, covariance_type=covariance_type, random_state=0).fit(X)
+    variances = model.projected_variances_
+    if covariance_type == "diag":
+        variances = variances[:, :, None] * np.eye(variances.shape[1])
+    scores = model.transform(X)
+    joint = np.column_stack(
+        [
+            weight * stats.multivariate_normal(mean, own).pdf(scores)
+            for weight, mean, own in zip(
+                model.weights_, model.projected_means_, variances, strict=True
+            )
+        ]
+    )
+    posteriors = model.predict_proba(X)
+    np.testing.assert_allclose(posteriors, joint / joint.sum(axis=1, keepdims=True), atol=1e-8)
+    assert np.array_equal(model.labels_, model.predict(X))
+    assert np.array_equal(model.labels_, posteriors.argmax(axis=1))
+    np.testing.assert_allclose(model.uncertainty_, 1 - posteriors.max(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_units_change_log_densities_by_their_volume(order, wine):
+    X, y = wine
+    units = np.geomspace(1e-6, 1e6, 13)[::order]
+    expected = OPGDMixture(3, init=y).fit(X).score_samples(X) - np.log(units).sum()
+    other = OPGDMixture(3, init=y).fit(X * units)
+    np.testing.assert_allclose(other.score_samples(X * units), expected, atol=1e-6)
+
+
+@BOTH_FORMS
+def test_samples_have_the_moments_of_the_clusters(covariance_type, iris):
+    X, _ = iris
+    model = OPGDMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    rows, labels = model.sample(60_000)
+    np.testing.assert_allclose(np.bincount(labels) / len(labels), model.weights_, atol=0.01)
+    for k in range(3):
+        own, size = rows[labels == k], np.trace(model.covariances_[k])
+        np.testing.assert_allclose(own.mean(axis=0), model.means_[k], atol=0.03 * np.sqrt(size))
+        np.testing.assert_allclose(np.cov(own.T), model.covariances_[k], atol=0.03 * size)
+
+
+@BOTH_FORMS
+def test_one_cluster_is_one_gaussian(covariance_type, wine):
+    X, _ = wine
+    model = OPGDMixture(1, covariance_type=covariance_type).fit(X)
+    total = np.cov(X.T, bias=True)
+    gaussian = stats.multivariate_normal(X.mean(axis=0), total)
+    np.testing.assert_allclose(model.score_samples(X), gaussian.logpdf(X), rtol=1e-8)
+    np.testing.assert_allclose(model.covariances_[0], total, rtol=1e-7, atol=1e-9)
+    assert not np.any(model.labels_)
+    assert np.all(model.predict_proba(X) == 1)
+    assert list(model.selection_["n_parameters"]) == [13 + 13 * 14 // 2]
+
+
+# --- how many clusters ------------------------------------------------------------------------
+
+
+def test_bic_finds_three_cultivars_of_wine(wine):
+    X, y = wine
+    model = OPGDMixture(range(1, 7), random_state=0).fit(X)
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(y, model.labels_) > 0.85
+    assert list(model.selection_["n_clusters"]) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 4, 5, 6])
+def test_bic_finds_the_number_of_clusters_far_apart(n_clusters, rng):
+    X, y = clouds(rng, n_clusters)
+    model = OPGDMixture(range(1, 8), random_state=0).fit(X)
+    assert model.n_clusters_ == n_clusters
+    assert same_partition(model.labels_, y)
+
+
+@pytest.mark.parametrize("criterion", ["bic", "icl", "aic"])
+@pytest.mark.parametrize("n_rounds", [1, 3])
+def test_selection_agrees_with_the_criteria_on_training_rows(criterion, n_rounds, load):
+    X, _, _ = load("vowel")
+    model = OPGDMixture(
+        (4, 9, 2), criterion=criterion, n_rounds=n_rounds, init="ward", random_state=0
+    ).fit(X)
+    selection = model.selection_
+    best = np.argmin(selection[criterion])
+    assert model.n_clusters_ == selection["n_clusters"][best]
+    assert model.n_components_ == selection["n_components"][best]
+    assert model.log_likelihood_ == pytest.approx(selection["log_likelihood"][best])
+    for name in ("bic", "icl", "aic"):
+        assert getattr(model, name)(X) == pytest.approx(selection[name][best], rel=1e-8), name
+
+
+def test_criteria_are_what_they_are_called(wine):
+    X, _ = wine
+    model = OPGDMixture(4, random_state=0).fit(X)
+    n_parameters = model.selection_["n_parameters"][0]
+    deviance = -2 * model.score_samples(X).sum()
+    assert model.aic(X) == pytest.approx(deviance + 2 * n_parameters)
+    assert model.bic(X) == pytest.approx(deviance + np.log(len(X)) * n_parameters)
+    between = -2 * np.log(model.predict_proba(X).max(axis=1)).sum()
+    assert model.icl(X) == pytest.approx(model.bic(X) + between)
+
+
+# --- starts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_a_fitted_mixture_is_taken_as_it_is(covariance_type, wine):
+    X, _ = wine
+    X = StandardScaler().fit_transform(X)
+    mixture = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    before = pickle.dumps(mixture)
+    model = OPGDMixture(3, init=mixture).fit(X)
+    assert same_partition(model.initial_labels_, mixture.predict(X))
+    assert adjusted_rand_score(model.labels_, model.initial_labels_) > 0.8
+    assert pickle.dumps(mixture) == before
+
+
+@IGNORE_CONVERGENCE
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_a_bayesian_mixture_is_a_start(covariance_type, wine):
+    X, y = wine
+    X = StandardScaler().fit_transform(X)
+    mixture = BayesianGaussianMixture(
+        n_components=3, covariance_type=covariance_type, random_state=0, reg_covar=0.1
+    ).fit(X)
+    model = OPGDMixture(3, init=mixture).fit(X)
+    assert adjusted_rand_score(model.initial_labels_, mixture.predict(X)) > 0.9
+    assert adjusted_rand_score(model.labels_, y) > 0.8
+
+
+@BOTH_FORMS
+def test_a_mixture_of_our_own_is_a_start(covariance_type, wine):
+    X, _ = wine
+    first = OPGDMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    model = OPGDMixture(3, init=first).fit(X)
+    assert same_partition(model.initial_labels_, first.labels_)
+
+
+def test_estimators_that_are_no_mixtures_are_refused_by_name(wine):
+    X, y = wine
+    for init in (OPGDClassifier().fit(X, y), KMeans(3).fit(X)):
+        with pytest.raises((TypeError, ValueError), match="init"):
+            OPGDMixture(3, init=init).fit(X)
+
+
+def test_labels_of_any_type_and_responsibilities_are_the_same_start(iris):
+    X, y = iris
+    expected = OPGDMixture(3, init=y).fit(X)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    for init in (names, list(names), pd.Series(names), np.eye(3)[y], y - 5, 0.5 * y):
+        model = OPGDMixture(3, init=init).fit(X)
+        assert np.array_equal(model.labels_, expected.labels_)
+        np.testing.assert_allclose(model.components_, expected.components_, atol=1e-6)
+
+
+def test_responsibilities_may_be_shares(iris, rng):
+    X, y = iris
+    shares = 0.8 * np.eye(3)[y] + 0.2 * rng.dirichlet(np.ones(3), size=len(y))
+    before = shares.copy()
+    model = OPGDMixture(3, init=shares).fit(X)
+    assert same_partition(model.labels_, OPGDMixture(3, init=y).fit(X).labels_)
+    assert np.array_equal(shares, before)
+
+
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+@pytest.mark.parametrize("n_init", [1, 4])
+def test_starts_by_name_find_wines(init, n_init, wine):
+    X, y = wine
+    model = OPGDMixture(3, init=init, n_init=n_init, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.85
+
+
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+def test_many_rows_are_thinned_for_the_start(init, rng, monkeypatch):
+    monkeypatch.setattr("opgd._mixture_starts.MAX_ROWS", 200)
+    monkeypatch.setattr("opgd._mixture_starts.MAX_LINKAGE_ROWS", 70)
+    X, y = clouds(rng, 4, sizes=300)
+    model = OPGDMixture(4, init=init, random_state=0, n_init=3).fit(X)
+    assert same_partition(model.labels_, y)
+
+
+def test_components_init_is_where_the_search_begins(wine, rng):
+    X, _ = wine
+    guess = rng.normal(size=(3, 13)) / X.std(axis=0)
+    model = OPGDMixture(3, components_init=guess, max_iter=0, random_state=0).fit(X)
+    assert model.n_components_ == 3
+    for axis in model.components_:
+        cosines = guess @ axis / np.linalg.norm(guess, axis=1) / np.linalg.norm(axis)
+        assert np.abs(cosines).max() == pytest.approx(1)
+
+
+def given_starts(X, y):
+    """Starts that cannot be, and what is said of them."""
+    few, narrow = GaussianMixture(2).fit(X), GaussianMixture(3).fit(X[:, :2])
+    shares = np.eye(3)[y]
+    return {
+        r"means of shape \(2, 4\).*\(3, 4\)": few,
+        r"means of shape \(3, 2\).*\(3, 4\)": narrow,
+        "not fitted": GaussianMixture(3),
+        r"150 rows.*shape \(149,\)": y[1:],
+        r"150 rows.*shape \(3, 150\)": shares.T,
+        r"init has 2 different labels.*n_clusters=3": np.minimum(y, 1),
+        r"init has responsibilities for 2 clusters.*n_clusters=3": shares[:, :2],
+        "init has responsibilities that are negative": 2 * shares,
+        "init has responsibilities .* do not sum to 1": shares - 0.1,
+        "no row belongs": np.eye(3)[np.minimum(y, 1)],
+        "init contains NaN": np.where(shares == 1, np.nan, 0),
+    }
+
+
+@pytest.mark.parametrize("number", range(11))
+def test_starts_that_cannot_be_are_refused(number, iris):
+    X, y = iris
+    message, init = list(given_starts(X, y).items())[number]
+    with pytest.raises(ValueError, match=message):
+        OPGDMixture(3, init=init).fit(X)
+
+
+# --- parameters -------------------------------------------------------------------------------
+
+BAD_VALUES = {
+    "n_clusters": [0, -1, 1.5, "two", True, None, [], [2, 0], [2, 1.5], 31],
+    "n_components": [0, -1, 1.5, "two", True, 5],
+    "covariance_type": ["tied", None, 3],
+    "metric": ["euclidean", None, 3],
+    "orthogonality": [-0.1, "some", None, True, np.inf, np.nan],
+    "init": ["svd", None, 3, True, [[1.0], [1.0, 2.0]], [None] * 30, [[1.0, 2.0]]],
+    "components_init": [
+        3,
+        "lda",
+        [1.0, 2.0],
+        [[1.0, 2.0]],
+        [[0.0] * 4, [1.0] * 4],
+        [[np.nan] * 4],
+        [["a"] * 4],
+    ],
+    "n_init": [0, 1.5, "some", None],
+    "n_rounds": [0, 1.5, "some", None],
+    "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
+    "criterion": ["aicc", None, 3],
+    "max_iter": [-1, 1.5, "some", None],
+    "tol": [0, -1e-3, "some", None, np.inf, np.nan],
+    "random_state": ["seed", -1],
+    "n_jobs": [0, 1.5, "all"],
+    "verbose": [-1, "loud", None],
+}
+
+
+def test_every_parameter_has_bad_values_here():
+    assert set(BAD_VALUES) == set(inspect.signature(OPGDMixture).parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BAD_VALUES.items() for value in values]
+)
+def test_bad_parameter_is_refused_by_name(name, value, rng):
+    X = rng.normal(size=(30, 4))
+    estimator = OPGDMixture(**{name: value})
+    with pytest.raises((ValueError, TypeError), match=name):
+        estimator.fit(X)
+    assert not hasattr(estimator, "n_features_in_")
+
+
+def test_number_of_components_and_components_init_must_agree(iris):
+    with pytest.raises(ValueError, match=r"components_init must be numbers of shape .* \(2, 4\)"):
+        OPGDMixture(n_components=2, components_init=np.eye(4)[:3]).fit(iris[0])
+
+
+# --- awkward data -----------------------------------------------------------------------------
+
+
+def test_clusters_are_numbered_by_weight(rng):
+    X, y = clouds(rng, 4, sizes=[20, 90, 40, 60])
+    model = OPGDMixture(4, random_state=0).fit(X)
+    assert np.all(np.diff(model.weights_) < 0)
+    assert np.array_equal(model.labels_, np.array([3, 0, 2, 1])[y])
+    weights = np.array([9.0, 1.0, 1.0, 1.0])[y]
+    weighted = OPGDMixture(4, random_state=0).fit(X, sample_weight=weights)
+    assert np.array_equal(weighted.labels_, np.array([0, 1, 3, 2])[y])
+    assert np.array_equal(weighted.initial_labels_, weighted.labels_)
+
+
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+def test_more_clusters_than_rows_are_refused(init, rng):
+    X = rng.normal(size=(6, 2))
+    with pytest.raises(ValueError, match=r"n_clusters=7 is more than the 6 rows"):
+        OPGDMixture((2, 7), init=init).fit(X)
+    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 rows"):
+        OPGDMixture(4, init=init).fit(X, sample_weight=[1, 0, 1, 0, 1, 0])
+
+
+@IGNORE_DATA
+@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
+def test_more_clusters_than_different_rows_are_refused(init, rng):
+    X = np.repeat(rng.normal(size=(3, 2)), 10, axis=0)
+    assert same_partition(OPGDMixture(3, init=init).fit(X).labels_, np.repeat([0, 1, 2], 10))
+    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 different rows"):
+        OPGDMixture(4, init=init).fit(X)
+
+
+def assert_usable(model, X):
+    posteriors = model.predict_proba(X)
+    np.testing.assert_allclose(posteriors.sum(axis=1), 1)
+    for values in (
+        model.score_samples(X),
+        model.components_,
+        model.means_,
+        model.covariances_,
+        model.uncertainty_,
+        model.sample(10)[0],
+        np.array([model.log_likelihood_, model.objective_, model.bic(X), model.icl(X)]),
+    ):
+        assert np.all(np.isfinite(values))
+
+
+@IGNORE_DATA
+@IGNORE_CONVERGENCE
+@BOTH_FORMS
+@pytest.mark.parametrize("metric", ["identity", "covariance"])
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(40, 200), (12, 50), (30, 30)])
+def test_fewer_rows_than_columns(covariance_type, metric, n_rows, n_columns, rng):
+    X, y = rng.normal(size=(n_rows, n_columns)), np.arange(n_rows) % 2
+    X[:, :10] += 10 * y[:, None]
+    model = OPGDMixture(covariance_type=covariance_type, metric=metric, random_state=0).fit(X)
+    assert same_partition(model.labels_, y)
+    assert_usable(model, X)
+
+
+@IGNORE_DATA
+@BOTH_FORMS
+@pytest.mark.parametrize("n_rounds", [1, 3])
+def test_a_cluster_of_identical_rows(covariance_type, n_rounds, rng):
+    X, y = clouds(rng, 3)
+    X[y == 1] = X[y == 1][0]
+    model = OPGDMixture(3, covariance_type=covariance_type, n_rounds=n_rounds, random_state=0)
+    assert same_partition(model.fit(X).labels_, y)
+    assert_usable(model, X)
+
+
+@IGNORE_DATA
+@IGNORE_CONVERGENCE
+@pytest.mark.parametrize(("name", "n_clusters"), [("libras", 15), ("yeast", 5), ("dermatology", 6)])
+@pytest.mark.parametrize("metric", ["identity", "covariance"])
+def test_singular_clusters_of_real_data(name, n_clusters, metric, load):
+    X, y, _ = load(name)
+    model = OPGDMixture(n_clusters, metric=metric, init="kmeans", max_iter=30, random_state=0)
+    assert adjusted_rand_score(y, model.fit(X).labels_) > 0.2
+    assert_usable(model, X)
+
+
+def test_constant_and_collinear_columns_are_named_and_change_nothing(iris):
+    X, y = iris
+    plain = OPGDMixture(3, init=y).fit(X)
+    more = np.column_stack([X, np.full(len(X), 3.0), X @ [1.0, -1.0, 2.0, 0.0]])
+    with pytest.warns(DataWarning, match=r"constant columns .*column 4.*collinear columns"):
+        model = OPGDMixture(3, init=y).fit(more)
+    assert np.array_equal(model.labels_, plain.labels_)
+    assert not np.any(model.components_[:, 4])
+    assert np.ptp(model.score_samples(more) - plain.score_samples(X)) < 1e-5
+    assert np.array_equal(model.selection_["n_parameters"], plain.selection_["n_parameters"])
+
+
+def test_more_axes_than_dimensions_are_cut_and_said(rng):
+    X, y = clouds(rng, 3, n_features=2)
+    X = X @ rng.normal(size=(2, 5))
+    with pytest.warns(DataWarning, match="2 axes are found instead of 4"):
+        model = OPGDMixture(3, n_components=4, random_state=0).fit(X)
+    assert model.components_.shape == (2, 5)
+    assert same_partition(model.labels_, y)
+
+
+def test_a_single_column(rng):
+    X = np.concatenate([rng.normal(size=80), 9 + rng.normal(size=40)])[:, None]
+    model = OPGDMixture(random_state=0).fit(X)
+    assert list(np.bincount(model.labels_)) == [80, 40]
+    np.testing.assert_allclose(model.score_samples(X), mixture_logpdf(model, X), rtol=1e-8)
+
+
+def test_all_columns_constant_is_refused():
+    with pytest.raises(ValueError, match="constant"):
+        OPGDMixture().fit(np.ones((10, 3)))
+
+
+@BOTH_FORMS
+def test_far_rows_have_finite_probabilities_and_no_typicality(covariance_type, wine):
+    X, _ = wine
+    model = OPGDMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
+    far = X.mean(axis=0) + np.array([[1e3], [-1e8], [1e8], [1e15]]) * X.std(axis=0)
+    np.testing.assert_allclose(model.predict_proba(far).sum(axis=1), 1)
+    assert np.all(np.isfinite(model.score_samples(far)))
+    assert np.all(model.typicality(far) < 1e-12)
+    assert np.all(model.typicality(X) > 0)
+
+
+def test_typicality_is_uniform_on_rows_of_the_model(rng):
+    X, _ = clouds(rng, 3, distance=30.0)
+    model = OPGDMixture(3, random_state=0).fit(X)
+    typicality = model.typicality(model.sample(3000)[0])
+    assert typicality.shape == (3000,)
+    assert stats.kstest(typicality, "uniform").pvalue > 1e-3
+
+
+# --- manners ----------------------------------------------------------------------------------
+
+
+def test_frames_in_and_out(wine):
+    X, _ = wine
+    names = load_wine().feature_names
+    frame = pd.DataFrame(X, columns=names, index=np.arange(len(X))[::-1])
+    model = OPGDMixture(3, random_state=0).set_output(transform="pandas").fit(frame)
+    scores = model.transform(frame)
+    assert list(scores.columns) == ["opgdmixture0", "opgdmixture1"]
+    assert list(scores.index) == list(frame.index)
+    assert list(model.feature_names_in_) == names
+    assert np.array_equal(model.labels_, OPGDMixture(3, random_state=0).fit(X).labels_)
+    frame["flat"] = 1.0
+    with pytest.warns(DataWarning, match="'flat'"):
+        model.fit(frame)
+
+
+def test_works_in_pipelines_and_searches(rng):
+    X, y = clouds(rng, 3)
+    pipeline = make_pipeline(StandardScaler(), OPGDMixture(3, random_state=0))
+    assert same_partition(pipeline.fit_predict(X), y)
+    order = rng.permutation(len(X))
+    search = GridSearchCV(OPGDMixture(random_state=0), {"n_clusters": [1, 2, 3]}, cv=3)
+    assert search.fit(X[order]).best_params_ == {"n_clusters": 3}
+
+
+def test_fit_predict_and_fit_transform_are_fit_and_then(wine, rng):
+    X, _ = wine
+    model, weights = OPGDMixture(3, random_state=0), rng.uniform(0.1, 3, len(X))
+    expected = clone(model).fit(X, sample_weight=weights)
+    assert np.array_equal(model.fit_predict(X, sample_weight=weights), expected.labels_)
+    scores = model.fit_transform(X, sample_weight=weights)
+    np.testing.assert_allclose(scores, expected.transform(X))
+
+
+def test_inputs_are_left_as_they_were(wine, rng):
+    X, y = wine
+    given = X, y, rng.uniform(0.1, 3, len(X)), rng.normal(size=(2, 13))
+    before = pickle.dumps(given)
+    rows, labels, weights, guess = given
+    model = OPGDMixture(3, init=labels, components_init=guess, n_rounds=2)
+    model.fit(rows, sample_weight=weights).score_samples(rows)
+    assert pickle.dumps(given) == before
+
+
+def test_pickled_models_predict_the_same(wine):
+    X, _ = wine
+    model = OPGDMixture(3, random_state=0).fit(X)
+    other = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(other.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(other.score_samples(X), model.score_samples(X))
+
+
+@pytest.mark.parametrize("evaluation", [1, 3, 12])
+def test_interrupt_leaves_the_estimator_as_it_was(evaluation, wine, monkeypatch):
+    X, _ = wine
+    fitted = OPGDMixture(3, random_state=0).fit(X).set_params(n_clusters=(2, 3))
+    unfitted = OPGDMixture((2, 3), random_state=0)
+    before = pickle.dumps(fitted), pickle.dumps(unfitted)
+    compute, count = Objective.value_and_gradient, 0
+
+    def interrupted(self, directions):
+        nonlocal count
+        count += 1
+        if count == evaluation:
+            raise KeyboardInterrupt
+        return compute(self, directions)
+
+    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
+    for model in (fitted, unfitted):
+        count = 0
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:, 1:])
+    assert (pickle.dumps(fitted), pickle.dumps(unfitted)) == before
+
+
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(wine):
+    X, _ = wine
+    model = OPGDMixture(3, random_state=0).fit(X)
+    before = pickle.dumps(model)
+    for bad in (X[:2], np.where(X > 1000, np.nan, X), np.ones_like(X)):
+        with pytest.raises(ValueError, match=r"rows|NaN|constant"):
+            model.fit(bad)
+    assert pickle.dumps(model) == before
+
+
+def test_reaching_max_iter_warns_with_advice_where_the_user_called(wine):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*Increase max_iter") as caught:
+        model = OPGDMixture(3, max_iter=2, random_state=0).fit(wine[0])
+    assert caught[0].filename == __file__
+    assert not model.converged_
+    assert model.n_iter_ == 2
+
+
+def test_data_warnings_point_to_where_the_user_called(iris):
+    with pytest.warns(DataWarning, match="constant") as caught:
+        OPGDMixture(random_state=0).fit(np.insert(iris[0], 2, 1.0, axis=1))
+    assert caught[0].filename == __file__
+
+
+def mixture_with_a_flat_cluster(rng):
+    """Rows, and a mixture whose first and smaller cluster has no variance in a column."""
+    X = rng.normal(size=(150, 3))
+    X[:50] += 8
+    mixture = GaussianMixture(2).fit(X)
+    mixture.weights_, mixture.means_ = np.array([1, 2]) / 3, np.array([[8.0] * 3, [0.0] * 3])
+    mixture.covariances_ = np.stack([np.diag([1.0, 1.0, 0.0]), np.eye(3)])
+    return X, mixture
+
+
+def test_a_singular_cluster_is_named_by_its_label(rng):
+    X, mixture = mixture_with_a_flat_cluster(rng)
+    with pytest.warns(DataWarning, match=r"singular covariance .*: cluster 1;"):
+        model = OPGDMixture(init=mixture, shrinkage=0).fit(X)
+    assert np.all(model.labels_[:50] == 1)
+
+
+def test_warnings_name_parameters_that_exist(rng):
+    X, mixture = mixture_with_a_flat_cluster(rng)
+    with pytest.warns(DataWarning, match="singular") as caught:
+        OPGDMixture(init=mixture, shrinkage=0).fit(X)
+    assert "ridge" not in str(caught[0].message)
+
+
+def test_empty_clusters_are_said(rng):
+    X, y = clouds(rng, 2, sizes=100)
+    mixture = GaussianMixture(3, random_state=0).fit(X)
+    mixture.means_ = np.vstack([[X[y == k].mean(axis=0) for k in (0, 1)], X.mean(axis=0) + 1e3])
+    mixture.covariances_ = np.stack([np.cov(X[y == 0].T)] * 3)
+    with pytest.warns(DataWarning, match="of 3 clusters, these have no rows: 2; ask for fewer"):
+        model = OPGDMixture(3, init=mixture).fit(X)
+    assert same_partition(model.labels_, y)
+    assert_usable(model, X)
+
+
+def test_verbose_prints_the_objective(wine, capsys):
+    OPGDMixture(3, verbose=5, random_state=0).fit(wine[0])
+    assert "objective" in capsys.readouterr().out
+
+
+class Recorder:
+    """Counts iterations; may ask to stop after some."""
+
+    def __init__(self, stop_after=None):
+        self.iterations, self.stop_after = [], stop_after
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if context.task_name != "iteration":
+            return False
+        self.iterations.append(fitted_estimator)
+        return self.stop_after == len(self.iterations)
+
+    def teardown(self, estimator, context):
+        pass
+
+
+def test_callbacks_see_every_iteration_and_can_stop(wine):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 brought callbacks")
+    X, _ = wine
+    recorder = Recorder()
+    watched = OPGDMixture(3, random_state=0).set_callbacks(recorder).fit(X)
+    assert len(recorder.iterations) == watched.n_iter_ + 1  # and the one that never ran
+    assert all(own.predict_proba(X).shape == (len(X), 3) for own in recorder.iterations)
+    assert np.array_equal(watched.labels_, OPGDMixture(3, random_state=0).fit(X).labels_)
+    stopping = Recorder(stop_after=3)
+    stopped = OPGDMixture(3, random_state=0, n_rounds=4).set_callbacks(stopping).fit(X)
+    assert len(stopping.iterations) == 4
+    assert_usable(stopped, X)
