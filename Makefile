@@ -41,8 +41,8 @@ bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 bench-choosing: .venv/.has-bench  ## test errors of chosen models beside LDA and RDA (long)
 	PYTHONWARNINGS=ignore $(BIN)/python -m benchmarks subclasses neighbours
 
-bench-clustering: .venv/.has-bench  ## the paper's clustering table, and weights of its penalty (long)
-	$(BIN)/python -m benchmarks clustering orthogonality
+bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
+	$(BIN)/python -m benchmarks clustering orthogonality labels
 
 docs: .venv/.has-docs  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from benchmarks import choosing, clustering, kernel, memory, paper
+from benchmarks import choosing, clustering, kernel, labels, memory, paper
 from benchmarks.data import DataMissingError
 from benchmarks.harness import Section, make_console, print_machine
 
@@ -18,8 +18,9 @@ SECTIONS: dict[str, Section] = {
     "refinement": choosing.quietly(clustering.show_refinement),
     "clustering": clustering.show_table,
     "orthogonality": clustering.show_orthogonality,
+    "labels": choosing.quietly(labels.show_labels),
 }
-LONG = ["subclasses", "neighbours", "clustering", "orthogonality"]
+LONG = ["subclasses", "neighbours", "clustering", "orthogonality", "labels"]
 """Sections that take many minutes or the better part of an hour, run when asked for."""
 
 

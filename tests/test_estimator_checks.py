@@ -8,6 +8,13 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
+from opgd.baselines import (
+    CommonPrincipalComponents,
+    MixtureDiscriminantAnalysis,
+    ReducedRankLDA,
+    RegularizedDiscriminantAnalysis,
+    SlicedAverageVariance,
+)
 
 ESTIMATORS = [
     OPGDClassifier(),
@@ -17,6 +24,11 @@ ESTIMATORS = [
     OPGDMixture(),
     OPGDMixture((2, 3), covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     OPGDSemiSupervised(),
+    ReducedRankLDA(),
+    RegularizedDiscriminantAnalysis(),
+    SlicedAverageVariance(),
+    CommonPrincipalComponents(),
+    MixtureDiscriminantAnalysis(n_subclasses=2),
 ]
 BY_HAND = [
     "check_set_output_transform",

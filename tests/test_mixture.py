@@ -932,7 +932,9 @@ def test_empty_clusters_are_said(rng):
     mixture = GaussianMixture(3, random_state=0).fit(X)
     mixture.means_ = np.vstack([[X[y == k].mean(axis=0) for k in (0, 1)], X.mean(axis=0) + 1e3])
     mixture.covariances_ = np.stack([np.cov(X[y == 0].T)] * 3)
-    with pytest.warns(DataWarning, match="of 3 clusters, these have no rows: 2; ask for fewer"):
+    with pytest.warns(
+        DataWarning, match="of 3 clusters, these have no rows: 2; is init in the units"
+    ):
         model = OPGDMixture(3, init=mixture).fit(X)
     assert same_partition(model.labels_, y)
     assert_usable(model, X)

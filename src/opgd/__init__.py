@@ -3,6 +3,7 @@
 from opgd._warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
+from opgd.comparison import compare
 from opgd.mixture import OPGDMixture
 from opgd.semi_supervised import OPGDSemiSupervised
 
@@ -14,4 +15,5 @@ __all__ = [
     "OPGDMixture",
     "OPGDSemiSupervised",
     "__version__",
+    "compare",
 ]

@@ -17,8 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
-from opgd._callbacks import CallbackSupportMixin
-from opgd._validation import check_priors
+from opgd._validation import check_priors, check_sample_weight, encode_labels
 from opgd.core.coordinates import Coordinates
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.scoring import log_joint, project_rows, squared_distances
@@ -96,8 +95,8 @@ def log_normalised(log_joints: FloatArray) -> FloatArray:
     return log_joints
 
 
-class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Fitted Gaussians inside a projection: transform and distances."""
+class GaussianModel(BaseEstimator):
+    """Fitted Gaussians inside a projection (or of whole rows): covariances and distances."""
 
     _coordinates: Coordinates
     _covariances: FloatArray
@@ -119,15 +118,6 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         raw = [self._coordinates.raw_covariance(own) for own in self._covariances]
         return np.stack([0.5 * (own + own.T) for own in raw])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
     def _column_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -142,21 +132,6 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _model(self) -> tuple[FloatArray, FloatArray, ProjectedGaussians, Any]:
         form = FORMS[self._covariance_type]
         return self._coordinates.center, self.components_, self._gaussians, form
-
-    def transform(self, X: Any) -> AnyArray:
-        """Scores on the components, ``X @ components_.T``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_components)
-        """
-        X = self._check_rows(X)
-        with one_blas_thread():
-            return project_rows(X, self.components_).astype(X.dtype, copy=False)
 
     def typicality(self, X: Any) -> FloatArray:
         """How usual rows are for the Gaussian nearest to them.
@@ -178,17 +153,58 @@ class GaussianProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X = self._check_rows(X)
         with one_blas_thread():
             nearest = squared_distances(X, *self._model()).min(axis=1)
-        probability: FloatArray = chdtrc(self._n_features_out, nearest)
+        probability: FloatArray = chdtrc(len(self.components_), nearest)
         return probability
 
 
-class GaussianClassifier(ClassifierMixin, CallbackSupportMixin, GaussianProjection):
+class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Scores on the components of a model that has some."""
+
+    components_: FloatArray
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def transform(self, X: Any) -> AnyArray:
+        """Scores on the components, ``X @ components_.T``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_components)
+        """
+        X = self._check_rows(X)
+        with one_blas_thread():
+            return project_rows(X, self.components_).astype(X.dtype, copy=False)
+
+
+class GaussianClassifier(ClassifierMixin, GaussianModel):
     """Fitted Gaussians that stand for classes: predictions and probabilities."""
 
     _temperature = 1.0
     classes_: AnyArray
     priors_: FloatArray
     gaussian_classes_: IntArray
+
+    def _check_labelled(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
+        """Rows of positive weight, classes, codes of the rows, and weights."""
+        X, y = validate_data(self, X, y, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        weights = check_sample_weight(sample_weight, X)
+        if weights is not None and not np.all(weights):
+            present = weights > 0  # a row of weight zero is no row, and may be all of its class
+            X, y, weights = X[present], y[present], weights[present]
+        return X, *encode_labels(y), weights
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """log(pi_k phi_k) by class, divided by the temperature, (n, K)."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from opgd._callbacks import FitProgress
-from opgd._estimator import GaussianClassifier
+from opgd._callbacks import CallbackSupportMixin, FitProgress
+from opgd._estimator import AxesMixin, GaussianClassifier
 from opgd._problem import (
     STARTS,
     Prepared,
@@ -30,7 +30,7 @@ from opgd._validation import (
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-class ProjectionClassifier(GaussianClassifier):
+class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     """A classifier with the parameters of the search for a projection."""
 
     n_components: int | None
@@ -74,7 +74,7 @@ class ProjectionClassifier(GaussianClassifier):
         numbers: IntArray,
         rng: np.random.RandomState,
         data: dict[str, Any],
-        extra: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+        extra: Callable[[dict[str, Any]], dict[str, Any]] = lambda found: {},  # noqa: ARG005
     ) -> None:
         """Search, put in order, and set the fitted attributes.
 

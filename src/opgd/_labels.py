@@ -19,6 +19,8 @@ def label_array(y: Any) -> AnyArray:
         )
     if isinstance(y, list | tuple) and len({type(label) for label in y}) > 1:
         y = np.array(y, dtype=object)
+    if hasattr(y, "isna") and np.any(y.isna()):  # of pandas: keep the type of the labels there are
+        y = np.asarray(y.astype(object))
     labels: AnyArray = column_or_1d(y, warn=True)
     return labels
 
@@ -29,7 +31,7 @@ def encode_partly(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]
     Without a label are rows that equal `unlabeled`; if that is None, those that are -1, None or
     NaN.
     """
-    missing = _missing(labels, unlabeled)
+    missing = is_missing(labels, unlabeled)
     if missing.all():
         raise ValueError("y has no labelled rows; without any labels, use OPGDMixture.")
     known = labels[~missing]
@@ -37,40 +39,69 @@ def encode_partly(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]
         known = np.array(known.tolist())
     codes = np.full(len(labels), -1, dtype=np.intp)
     classes, codes[~missing] = encode_labels(known)
+    if len(classes) == 1 and missing.any():
+        raise ValueError(
+            f"All labelled rows are of one class ({classes.tolist()[0]!r}), so the others have no "
+            "choice. If -1 is a label here, say with unlabeled what is none."
+        )
     return classes, codes
 
 
-def _missing(values: AnyArray, unlabeled: Any) -> AnyArray:
-    if unlabeled is not None:
-        return np.array([_same(value, unlabeled) for value in values.tolist()], dtype=bool)
-    if values.dtype.kind == "f":
-        if np.any(np.isinf(values)):
-            raise ValueError("Input y contains infinity; labels must be finite.")
-        return np.isnan(values) | (values == -1)
-    if values.dtype.kind == "i":
-        return values == -1
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    return np.array([_is_missing(value) for value in values], dtype=bool)
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    return (
-        isinstance(value, Real) and not isinstance(value, bool) and (value != value or value == -1)
+def codes_among(labels: AnyArray, classes: AnyArray, unlabeled: Any) -> IntArray:
+    """Codes of labels that are among the classes; -1 for others, and for those that are missing."""
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    missing = is_missing(labels, unlabeled)
+    return np.array(
+        [
+            -1 if gone else places.get(own, -1)
+            for own, gone in zip(labels.tolist(), missing, strict=True)
+        ],
+        dtype=np.intp,
     )
 
 
-def _same(value: Any, unlabeled: Any) -> bool:
-    both_nan = value != value and unlabeled != unlabeled
-    return bool(both_nan or (type(value) is not bool and value == unlabeled))
+def is_missing(labels: AnyArray, unlabeled: Any) -> AnyArray:
+    """Which rows have no label, (n,)."""
+    if unlabeled is not None:
+        return np.array([_same(label, unlabeled) for label in labels.tolist()], dtype=bool)
+    if labels.dtype.kind == "f":
+        if np.any(np.isinf(labels)):
+            raise ValueError("Input y contains infinity; labels must be finite.")
+        return np.isnan(labels) | (labels == -1)
+    if labels.dtype.kind == "i":
+        return labels == -1
+    if labels.dtype.kind == "O":
+        return np.array([_is_none(label) or _same(label, -1) for label in labels], dtype=bool)
+    if labels.dtype.kind in "US":
+        _refuse_words(labels)
+    return np.zeros(len(labels), dtype=bool)
+
+
+def _refuse_words(labels: AnyArray) -> None:
+    """Refuse missing labels that NumPy has made words of."""
+    words = [word for word in ("-1", "nan", "None", "<NA>") if np.any(labels == word)]
+    if words:
+        raise ValueError(
+            f"y has the word {words[0]!r} among its labels, as NumPy makes of a missing one in an "
+            f"array of words; if so, set unlabeled={words[0]!r}, else another value for unlabeled."
+        )
+
+
+def _is_none(label: Any) -> bool:
+    """Whether this is None, NaN, or what pandas has instead."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, Real) and label != label
+
+
+def _same(label: Any, unlabeled: Any) -> bool:
+    if _is_none(unlabeled):
+        return _is_none(label)
+    is_bool = isinstance(label, bool | np.bool_), isinstance(unlabeled, bool | np.bool_)
+    return not _is_none(label) and is_bool[0] == is_bool[1] and bool(label == unlabeled)
 
 
 def _of_one_kind(known: AnyArray) -> bool:
-    """Whether labels of an object array are all strings or all numbers."""
-    kinds = {
-        str if isinstance(own, str) else Real if isinstance(own, Real) else type(own)
-        for own in known
-    }
-    return len(kinds) == 1 and kinds <= {str, Real}
+    """Whether labels of an object array are all strings, all numbers or all true and false."""
+    kinds = [str, bool | np.bool_, Real]
+    return any(all(isinstance(label, kind) for label in known) for kind in kinds)

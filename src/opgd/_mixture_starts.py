@@ -35,8 +35,6 @@ MAX_LINKAGE_ROWS = 2_000
 """Rows that Ward linkage sees; its memory grows with their square."""
 REGULARISATION = 1e-3
 """Added to variances of sphered rows by the EM: the share of a direction's total variance."""
-SAME_ROW = 1e-9
-"""Distance of sphered rows below which they are the same."""
 COLLAPSED = 0.2
 """Share of an average cluster below which one is suspected of having collapsed on a few rows."""
 
@@ -65,8 +63,7 @@ def first_mixture(
     rows = drawn_rows(frame)
     if not isinstance(init, str):
         return _fitted(frame, rows, _given_groups(frame, init, n_clusters)).moments
-    steps = np.abs(np.diff(rows, axis=0)).max(axis=1)
-    n_different = 1 + int(np.sum(steps > SAME_ROW))
+    n_different = 1 + int(np.any(np.diff(_rounded(rows), axis=0), axis=1).sum())
     if n_different < n_clusters:
         raise ValueError(
             f"n_clusters={n_clusters} is more than the {n_different} different rows of X."
@@ -98,7 +95,13 @@ def drawn_rows(frame: Frame) -> FloatArray:
     n_drawn = min(MAX_ROWS, max(1, round(engine.count)))
     places = (np.arange(n_drawn) + 0.5) / n_drawn * reached[-1]
     drawn = order[np.minimum(np.searchsorted(reached, places), engine.n_samples - 1)]
-    return (np.asarray(engine.X[drawn], dtype=np.float64) - engine.center) @ sphering
+    rows = (np.asarray(engine.X[drawn], dtype=np.float64) - engine.center) @ sphering
+    return rows[np.lexsort(_rounded(rows).T[::-1])]  # rows that share their keys too
+
+
+def _rounded(rows: FloatArray) -> FloatArray:
+    """Sphered rows without what rounding may have added."""
+    return np.round(rows, 9)
 
 
 def _kmeans(rows: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:

@@ -97,18 +97,19 @@ def pose(
     moments, borrowed = regularise(
         frame, coordinates, gaussians, level=level, shrinkage=share, ridge=ridge
     )
+    by_class = moments
+    if gaussians is not classes or share != 0:
+        by_class, _ = regularise(frame, coordinates, classes, level=level, ridge=ridge)
     shares = gaussians.weights / classes.weights[gaussian_classes]
+    targets = Mixed if np.any(frame.engine.labels < 0) else Labelled
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),
         draw_to_classes(moments, gaussian_classes),
         np.log(priors[gaussian_classes]) + np.log(shares),
         FORMS[covariance_type],
-        (Mixed if np.any(frame.engine.labels < 0) else Labelled)(gaussian_classes),
+        targets(gaussian_classes),
     )
-    by_class = moments
-    if gaussians is not classes or share != 0:
-        by_class, _ = regularise(frame, coordinates, classes, level=level, ridge=ridge)
     return Problem(
         frame,
         coordinates,
@@ -206,8 +207,11 @@ def normal_form(problem: Problem, directions: FloatArray) -> FloatArray:
     if problem.objective.form is FORMS["full"]:
         span = np.linalg.qr(directions.T)[0].T
         directions = starts.lda_axes(problem.classes.mapped(span.T), len(span)) @ span
-    directions = starts.unit_rows(directions)
-    coordinates = problem.coordinates
+    return with_definite_signs(problem.coordinates, starts.unit_rows(directions))
+
+
+def with_definite_signs(coordinates: Coordinates, directions: FloatArray) -> FloatArray:
+    """Directions whose largest loading on standardised columns is positive."""
     loadings = directions @ coordinates.whitener.T @ coordinates.basis.T
     largest = loadings[np.arange(len(loadings)), np.argmax(np.abs(loadings), axis=1)]
     return directions * np.where(largest < 0, -1.0, 1.0)[:, None]

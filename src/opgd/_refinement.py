@@ -190,7 +190,7 @@ def criteria(refined: Refined) -> dict[str, Any]:
 
     def overlap(block: RowBlock) -> FloatArray:
         strongest = np.log(refined.posteriors(block).max(axis=0))
-        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        weights = block.row_weights
         return np.array([weights @ strongest])
 
     log_likelihood = engine.count * refined.log_likelihood

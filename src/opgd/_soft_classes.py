@@ -8,6 +8,7 @@ is a nearly honest test, and the rounds end when it fails.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,12 +37,15 @@ class WholeGaussians:
     components: FloatArray  # (R, p of the engine)
     gaussians: ProjectedGaussians
 
+    @cached_property
+    def factors(self) -> FloatArray:
+        return FORMS["full"].factors(self.gaussians)
+
     def posteriors(self, block: RowBlock) -> FloatArray:
         """Probabilities of the classes, (K, n_rows), whatever the labels."""
         scores = block.workspace.array("scores", len(self.components), block.n_rows)
         block_scores(block, self.components, scores)
-        form = FORMS["full"]
-        joint = scores_log_joint(scores, self.gaussians, form.factors(self.gaussians), form)
+        joint = scores_log_joint(scores, self.gaussians, self.factors, FORMS["full"])
         joint -= joint.max(axis=0)
         np.exp(joint, out=joint)
         joint /= joint.sum(axis=0)
@@ -57,31 +61,28 @@ class WholeGaussians:
 
 
 def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, int]:
-    """Moments of sphered rows by class, from labels (-1: none) and rounds; rounds made."""
-    labelled = _labelled_rows(frame.engine)
-    classes = _first_classes(frame, n_classes)
+    """Moments of sphered rows by class, from labels (-1: none) and rounds; rounds made.
+
+    The first round is always made: LDA has been fitted to the very rows that would test it.
+    """
+    labelled = frame.engine.chosen(np.flatnonzero(frame.engine.labels >= 0))
+    moments = frame.soft_moments(_first_classes(frame, labelled, n_classes).memberships)
     least = np.inf
     for n_done in range(n_rounds):
-        following = _next_classes(frame, frame.soft_moments(classes.memberships))
-        error = _error(labelled, following)
+        classes = _next_classes(frame, moments)
+        error = _error(labelled, classes)
         least = min(least, error)
-        count = labelled.n_samples
-        if error > least + np.sqrt(error * (1 - error) / count):
-            return frame.soft_moments(classes.memberships), n_done
-        classes = following
-    return frame.soft_moments(classes.memberships), n_rounds
+        # a mistake more and a right one more: an error of zero is not known without doubt
+        doubtful = (error * labelled.count + 1) / (labelled.count + 2)
+        if error > least + np.sqrt(doubtful * (1 - doubtful) / labelled.count):
+            return moments, n_done
+        moments = frame.soft_moments(classes.memberships)
+    return moments, n_rounds
 
 
-def _first_classes(frame: Frame, n_classes: int) -> WholeGaussians:
+def _first_classes(frame: Frame, labelled: RowEngine, n_classes: int) -> WholeGaussians:
     """LDA on the labelled rows."""
-    labels = frame.engine.labels
-    groups = frame.moments(np.where(labels < 0, n_classes, labels), n_classes + 1)
-    classes = Moments(
-        groups.weights[:-1],
-        groups.square_weights[:-1],
-        groups.means[:-1],
-        groups.covariances[:-1],
-    )
+    classes = replace(frame, engine=labelled).moments(labelled.labels, n_classes)
     spread = np.outer(frame.spread, frame.spread)
     within = classes.within / spread  # of standardised columns, in the axes of the basis
     level = unit_variance(frame, classes)
@@ -103,24 +104,12 @@ def _whole(frame: Frame, coordinates: Coordinates, classes: Moments) -> WholeGau
     return WholeGaussians(frame.engine_matrix(coordinates).T, gaussians)
 
 
-def _labelled_rows(engine: RowEngine) -> RowEngine:
-    chosen = np.flatnonzero(engine.labels >= 0)
-    weights = None if engine.weights is None else engine.weights[chosen]
-    return RowEngine(
-        engine.X[chosen],
-        engine.labels[chosen],
-        weights,
-        center=engine.center,
-        subtract=engine.subtract,
-    )
-
-
 def _error(labelled: RowEngine, classes: WholeGaussians) -> float:
     """Share of labelled rows that would get another class."""
 
     def wrong(block: RowBlock) -> FloatArray:
         missed = np.argmax(classes.posteriors(block), axis=0) != block.labels
-        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        weights = block.row_weights
         return np.array([weights @ missed])
 
     return float(labelled.sum(wrong)[0] / labelled.total_weight)

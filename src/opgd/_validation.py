@@ -85,6 +85,8 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
     """Classes in sorted order and the code of every row."""
     if y.dtype == object and any(label is None for label in y):
         raise ValueError("y has rows without a label (None); leave those rows out.")
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError("Input y contains NaN or infinity; leave those rows out.")
     kinds = {type(label) for label in y} if y.dtype == object else set()
     if all(issubclass(kind, str) for kind in kinds):
         kinds = set()  # NumPy's own strings are strings

@@ -5,15 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.validation import validate_data
 
 from opgd._callbacks import with_callbacks
-from opgd._estimator import FLOAT_DTYPES, one_blas_thread, restore_on_failure
+from opgd._estimator import one_blas_thread, restore_on_failure
 from opgd._fitting import ProjectionClassifier
 from opgd._problem import Problem, first_guesses, prepare
 from opgd._subclasses import check_n_subclasses
-from opgd._validation import check_flag, check_sample_weight, check_seed, encode_labels
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd._validation import check_flag, check_seed
+from opgd.core.types import FloatArray
 
 
 class OPGDClassifier(ProjectionClassifier):
@@ -183,7 +182,8 @@ class OPGDClassifier(ProjectionClassifier):
         self._check_parameters()
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        X, classes, codes, weights = self._check_data(X, y, sample_weight)
+        X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
+        self._check_n_components(X)
         with one_blas_thread():
             prepared = prepare(X, codes, len(classes), weights, effective_n_jobs(self.n_jobs))
             numbers = check_n_subclasses(self.n_subclasses, classes)
@@ -193,17 +193,6 @@ class OPGDClassifier(ProjectionClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("warm_start", self.warm_start)
-
-    def _check_data(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
-        X, y = validate_data(self, X, y, dtype=FLOAT_DTYPES, ensure_min_samples=2)
-        weights = check_sample_weight(sample_weight, X)
-        if weights is not None and not np.all(weights):
-            present = weights > 0  # a row of weight zero is no row, and may be all of its class
-            X, y, weights = X[present], y[present], weights[present]
-        self._check_n_components(X)
-        return X, *encode_labels(y), weights
 
     def _first_guesses(
         self, problem: Problem, n_components: int, rng: np.random.RandomState

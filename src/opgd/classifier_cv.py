@@ -14,8 +14,8 @@ from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from opgd._callbacks import TaskProgress, with_callbacks
-from opgd._estimator import FLOAT_DTYPES, GaussianClassifier, restore_on_failure
+from opgd._callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
+from opgd._estimator import FLOAT_DTYPES, AxesMixin, GaussianClassifier, restore_on_failure
 from opgd._path import Outcome, Sample, Setting, end_settings, try_settings
 from opgd._selection import aligned, choose, tabulate
 from opgd._subclasses import check_n_subclasses
@@ -48,7 +48,7 @@ def thinned_counts(most: int) -> list[int]:
     return counts
 
 
-class OPGDClassifierCV(GaussianClassifier):
+class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     """OPGDClassifier with its settings chosen by cross-validation.
 
     On each split a path of axes is grown for every combination of the other settings: the axes

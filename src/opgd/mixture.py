@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from opgd._callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._estimator import (
     FLOAT_DTYPES,
-    GaussianProjection,
+    AxesMixin,
+    GaussianModel,
     log_normalised,
     one_blas_thread,
     restore_on_failure,
@@ -55,7 +56,7 @@ SAME_AXES = 0.9
 CRITERIA = ["bic", "icl", "aic"]
 
 
-class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
+class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     """Gaussian mixture on the linear axes that tell its clusters apart best.
 
     A mixture with full covariances is fitted first. Then the projection V is found that maximises
@@ -76,8 +77,9 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         Covariances inside the projection.
     metric : {"covariance", "identity"}, default="covariance"
         In which axes should be orthonormal: "covariance" asks for uncorrelated scores of unit
-        variance, and makes the result independent of units, origins and rotations of the data;
-        "identity" is the paper's V'V = I on the columns as they are given.
+        variance, and makes the result independent of units and origins of the columns (and of any
+        invertible mixing of them, if `init` are labels or responsibilities); "identity" is the
+        paper's V'V = I on the columns as they are given.
     orthogonality : float, default=1.0
         Weight lambda of the penalty, per row; the paper's lambda = n is 1.
     init : {"auto", "kmeans", "ward"}, mixture, labels or responsibilities, default="auto"
@@ -238,12 +240,12 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         self : OPGDMixture
         """
         numbers = self._check_parameters()
-        rng = check_seed(self.random_state)
+        seed = check_seed(self.random_state).randint(2**31 - 1)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
         present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        self._check_sizes(X[present], numbers)
+        self._check_sizes(int(present.sum()), X.shape[1], numbers)
         rows, init = X, self.init
         if weights is not None and not present.all():
             rows, weights, init = X[present], weights[present], _rows_of(init, present)
@@ -252,7 +254,8 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
             frame = frame_rows(rows, codes, weights, effective_n_jobs(self.n_jobs))
             most_iterations = len(numbers) * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, most_iterations)
-            tried = [self._fit_one(frame, init, number, rng, progress) for number in numbers]
+            # each number begins anew, so that it gives the same model alone and among others
+            tried = [self._fit_one(frame, init, own, seed, progress) for own in numbers]
             rows_tried = [criteria(own.refined) for own in tried]
             selection = {key: np.array([own[key] for own in rows_tried]) for key in rows_tried[0]}
             best = tried[int(np.argmin(selection[self.criterion]))]
@@ -286,8 +289,7 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         check_n_jobs(self.n_jobs)
         return numbers
 
-    def _check_sizes(self, X: AnyArray, numbers: list[int]) -> None:
-        n_samples, n_features = X.shape
+    def _check_sizes(self, n_samples: int, n_features: int, numbers: list[int]) -> None:
         if max(numbers) > n_samples:
             raise ValueError(f"n_clusters={max(numbers)} is more than the {n_samples} rows of X.")
         if self.n_components is not None and self.n_components > n_features:
@@ -300,10 +302,11 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         frame: Frame,
         init: Any,
         n_clusters: int,
-        rng: np.random.RandomState,
+        seed: int,
         progress: FitProgress,
     ) -> "_Fit":
         """The best round for one number of clusters."""
+        rng = np.random.RandomState(seed)
         first = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
         report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
         rounds: list[Refined] = []
@@ -401,7 +404,8 @@ class OPGDMixture(ClusterMixin, CallbackSupportMixin, GaussianProjection):
         empty = np.flatnonzero(sizes == 0)
         if len(empty):
             which = ", ".join(map(str, empty))
-            notes.append(f"of {n_clusters} clusters, these have no rows: {which}; ask for fewer")
+            advice = "is init in the units of X?" if hasattr(self.init, "fit") else "ask for fewer"
+            notes.append(f"of {n_clusters} clusters, these have no rows: {which}; {advice}")
         notes += self._same_axes(problem, attributes["components_"])
         names = [f"cluster {place}" for place in places]
         columns = self._column_names()

@@ -1,5 +1,6 @@
 """OPGDSemiSupervised: labelled and unlabelled rows together."""
 
+from collections.abc import Mapping, Set
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from opgd._callbacks import with_callbacks
 from opgd._estimator import FLOAT_DTYPES, log_normalised, one_blas_thread, restore_on_failure
 from opgd._fitting import ProjectionClassifier
-from opgd._labels import encode_partly, label_array
+from opgd._labels import codes_among, encode_partly, is_missing, label_array
 from opgd._problem import Prepared, frame_rows
 from opgd._soft_classes import soft_classes
 from opgd._validation import check_integer, check_sample_weight, check_seed
@@ -147,6 +148,8 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         """
         self._check_parameters()
         check_integer("n_rounds", self.n_rounds)
+        if np.ndim(self.unlabeled) or isinstance(self.unlabeled, Mapping | Set):
+            raise TypeError(f"unlabeled must be one value, got {self.unlabeled!r}.")
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
@@ -156,9 +159,10 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         self._check_n_components(X)
         present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         classes, codes = encode_partly(y[present], self.unlabeled)
-        rows = X
+        rows, all_codes = X, codes
         if weights is not None and not present.all():
             rows, weights = X[present], weights[present]
+            all_codes = codes_among(y, classes, self.unlabeled)
         with one_blas_thread():
             frame = frame_rows(rows, codes, weights, effective_n_jobs(self.n_jobs))
             if np.any(codes < 0):
@@ -167,24 +171,47 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
                 moments, n_rounds = frame.moments(codes, len(classes)), 0
 
             def labels(found: dict[str, Any]) -> dict[str, Any]:
-                return {"n_rounds_": n_rounds} | self._all_labels(X, codes, present, found)
+                return {"n_rounds_": n_rounds} | self._all_labels(X, all_codes, found)
 
             one_each = np.ones(len(classes), dtype=np.intp)
             self._find_axes(Prepared(frame, moments), classes, one_each, rng, data, labels)
         return self
 
-    def _all_labels(
-        self, X: AnyArray, codes: IntArray, present: AnyArray, found: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _all_labels(self, X: AnyArray, codes: IntArray, found: dict[str, Any]) -> dict[str, Any]:
         """Labels and probabilities of all training rows; labelled ones keep theirs."""
         form = FORMS[self.covariance_type]
         center, components = found["_coordinates"].center, found["components_"]
         joint = log_joint(X, center, components, found["_gaussians"], form)
         shares: FloatArray = np.exp(log_normalised(joint))
-        labelled = np.flatnonzero(present)[codes >= 0]
+        labelled = np.flatnonzero(codes >= 0)
         shares[labelled] = 0.0
-        shares[labelled, codes[codes >= 0]] = 1.0
+        shares[labelled, codes[labelled]] = 1.0
         return {
             "transduction_": found["classes_"][np.argmax(shares, axis=1)],
             "label_distributions_": shares,
         }
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of labelled rows whose class is predicted; rows without a label are passed over.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be missing.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        accuracy : float
+        """
+        X, y = self._check_rows(X), label_array(y)
+        check_consistent_length(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        known = ~is_missing(y, self.unlabeled)
+        if not known.any():
+            raise ValueError("y has no labelled rows to score.")
+        right = codes_among(y, self.classes_, self.unlabeled) == np.argmax(
+            self._class_log_joint(X), axis=1
+        )
+        return float(np.average(right[known], weights=None if weights is None else weights[known]))

@@ -84,7 +84,11 @@ def block_mixture_sums(
 
 
 def re_estimate(
-    statistics: FloatArray, last: ProjectedGaussians, form: Form, least: FloatArray
+    statistics: FloatArray,
+    last: ProjectedGaussians,
+    form: Form,
+    least: FloatArray,
+    tied: bool = False,
 ) -> ProjectedGaussians:
     """The M-step: weights, means and variances from the sums, none below `least`."""
     weights = statistics[:, -1]
@@ -93,6 +97,9 @@ def re_estimate(
     alive = shares > LEAST_WEIGHT
     means, variances = last.means.copy(), last.variances.copy()
     means[alive], own = form.estimate(statistics[alive])
+    if tied:
+        pooled = np.tensordot(shares[alive] / shares[alive].sum(), own, axes=1)
+        own = np.broadcast_to(pooled, own.shape)
     variances[alive] = form.raised(own, least)
     log_priors = np.log(np.maximum(shares, np.finfo(float).tiny))
     return ProjectedGaussians(log_priors, means, variances)
@@ -107,6 +114,7 @@ def fit_mixture(
     max_iter: int = 1000,
     tol: float = 1e-7,
     gaussian_classes: IntArray | None = None,
+    tied: bool = False,
 ) -> MixtureResult:
     """EM from `start` until an iteration brings less than `tol` per row.
 
@@ -117,6 +125,7 @@ def fit_mixture(
     start : in the projection
     gaussian_classes : ndarray of shape (C,) or None
         Class of each Gaussian, where labels of rows (-1: none) are to be kept.
+    tied : whether all Gaussians have one covariance
     """
     priors = np.exp(start.log_priors)
     pooled = np.tensordot(priors / priors.sum(), start.variances, axes=1)
@@ -137,5 +146,5 @@ def fit_mixture(
         converged = n_iter > 0 and history[-1] - history[-2] < tol
         if converged or n_iter == max_iter:
             break
-        gaussians = re_estimate(sums.statistics, gaussians, form, least)
+        gaussians = re_estimate(sums.statistics, gaussians, form, least, tied)
     return MixtureResult(gaussians, history[-1], n_iter, converged, history)

@@ -66,6 +66,11 @@ class RowBlock:
     def n_rows(self) -> int:
         return int(self.X.shape[0])
 
+    @property
+    def row_weights(self) -> FloatArray:
+        """Weights of the rows, ones where there are none."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
     def centred(self) -> FloatArray:
         """Centred rows in a buffer of this block's workspace."""
         buffer: FloatArray = self.workspace.array("centred", *self.X.shape)
@@ -129,6 +134,18 @@ class RowEngine:
     def with_labels(self, labels: IntArray) -> "RowEngine":
         """The same rows with other codes."""
         return self._copy(labels, self.block_rows)
+
+    def chosen(self, rows: IntArray) -> "RowEngine":
+        """Some of the rows, copied."""
+        weights = None if self.weights is None else self.weights[rows]
+        return RowEngine(
+            self.X[rows],
+            self.labels[rows],
+            weights,
+            center=self.center,
+            subtract=self.subtract,
+            n_threads=self.n_threads,
+        )
 
     def with_block_rows(self, least: int) -> "RowEngine":
         """The same rows in blocks of at least so many."""

@@ -105,7 +105,7 @@ def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
     by_group = np.argsort(block.labels, kind="stable")
     ends = np.searchsorted(block.labels[by_group], np.arange(n_groups + 1))
     members = [by_group[first:last] for first, last in pairwise(ends)]
-    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    weights = block.row_weights
     own = [_group(rows[some], weights[some], weights[some] ** 2) for some in members]
     return _stacked(own)
 
@@ -116,7 +116,7 @@ def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: Mappin
     A share of a row counts as that share of a row, not as a whole one of less weight.
     """
     rows = mapping(block.centred())
-    weights = np.ones(block.n_rows) if block.weights is None else block.weights
+    weights = block.row_weights
     return _stacked([_group(rows.copy(), own * weights, own * weights**2) for own in memberships])
 
 
@@ -185,7 +185,7 @@ def locate_columns(
     engine = RowEngine(X, labels, weights, center=origin, subtract=True, n_threads=n_threads)
 
     def block_sums(block: RowBlock) -> ColumnSums:
-        own = np.ones(block.n_rows) if block.weights is None else block.weights
+        own = block.row_weights
         return ColumnSums(own.sum(), own @ block.X, block.X.min(axis=0), block.X.max(axis=0))
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite

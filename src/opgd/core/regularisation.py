@@ -85,19 +85,23 @@ def regularise(
     covariances = (1 - shares) * moments.covariances + shares * within
     unit = level * whitener.T @ frame.identity @ whitener
     covariances = (1 - ridge) * covariances + ridge * unit
-    rank = coordinates.rank
-    pooled = np.tensordot(moments.priors, covariances, axes=1)
-    gap = borrowed_share(missing_share(pooled), float(moments.counts.sum()), rank)
-    pooled = (1 - gap) * pooled + gap * np.eye(rank)
+    return fill_gaps(replace(moments, covariances=covariances))
+
+
+def fill_gaps(moments: Moments) -> tuple[Moments, FloatArray]:
+    """Let singular covariances borrow from the pooled one; whitened moments, shares (C,)."""
+    covariances, counts = moments.covariances, moments.counts
+    rank = moments.means.shape[1]
+    gap = borrowed_share(missing_share(moments.within), float(counts.sum()), rank)
+    pooled = (1 - gap) * moments.within + gap * np.eye(rank)
     borrowed = np.array(
         [
             borrowed_share(missing_share(covariance), count, rank)
-            for covariance, count in zip(covariances, moments.counts, strict=True)
+            for covariance, count in zip(covariances, counts, strict=True)
         ]
     )
     shares = borrowed[:, None, None]
-    covariances = (1 - shares) * covariances + shares * pooled
-    return replace(moments, covariances=covariances), borrowed
+    return replace(moments, covariances=(1 - shares) * covariances + shares * pooled), borrowed
 
 
 def estimated_shrinkage(moments: Moments) -> FloatArray:

@@ -2,15 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from scipy import optimize
 
-from opgd.core.objective import Objective
 from opgd.core.types import FloatArray
 
 MEMORY = 20
 LINE_SEARCH_FAILED = 2
+
+
+class Smooth(Protocol):
+    """What can be maximised: a function of a matrix, with its gradient."""
+
+    def value(self, at: FloatArray, /) -> float: ...
+
+    def value_and_gradient(self, at: FloatArray, /) -> tuple[float, FloatArray]: ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class SolverResult:
 class _Search:
     """What has been seen so far; the sign of the objective is turned here and nowhere else."""
 
-    objective: Objective
+    objective: Smooth
     shape: tuple[int, ...]
     on_iteration: Callable[[FloatArray, float], None] | None
     best: FloatArray
@@ -58,7 +66,7 @@ class _Search:
 
 
 def maximise(
-    objective: Objective,
+    objective: Smooth,
     start: FloatArray,
     *,
     max_iter: int = 500,

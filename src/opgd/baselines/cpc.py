@@ -1,0 +1,190 @@
+"""Common principal components, and a discriminant on them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from opgd._estimator import AxesMixin
+from opgd._problem import with_definite_signs
+from opgd._validation import check_integer, check_positive
+from opgd._warnings import warn_caller
+from opgd.baselines._base import Baseline, Solution, Task, count_axes, problem_of
+from opgd.core.coordinates import column_coordinates
+from opgd.core.regularisation import fill_gaps, whitened_coordinates
+from opgd.core.solvers import maximise
+from opgd.core.starts import leading_vectors
+from opgd.core.types import FloatArray
+
+ITERATIONS_PER_START = 40
+LEAST_CURVATURE = 1e-2
+"""Axes of nearly equal variances can be turned freely; steps stay bounded."""
+
+
+@dataclass(frozen=True)
+class CommonAxesLikelihood:
+    """How well orthonormal axes D (rows) diagonalise all covariances, as Flury's likelihood.
+
+        value = -1/2 sum_k pi_k sum_j log (d_j Sigma_k d_j'),   D = Q(A) D_0,  Q = (I - A)(I + A)^-1
+
+    A is the skew part of a free matrix, times a step for every pair of axes: Cayley's map reaches
+    the rotations near D_0 without a constraint, and the steps make turning any two axes equally
+    hard. The curvature of a turn of the axes j and l, once they diagonalise all covariances, is
+    sum_k pi_k (s_kj - s_kl)^2 / (s_kj s_kl) with the variances s.
+    """
+
+    covariances: FloatArray  # (K, R, R)
+    priors: FloatArray  # (K,)
+    start: FloatArray  # (R, R), D_0
+
+    @cached_property
+    def steps(self) -> FloatArray:
+        """Steps of turns, (R, R), symmetric."""
+        s = np.einsum("jr,krs,js->kj", self.start, self.covariances, self.start, optimize=True)
+        ratios = s[:, :, None] / s[:, None, :]  # (K, R, R)
+        curvature = np.tensordot(self.priors, ratios + ratios.transpose(0, 2, 1) - 2, axes=1)
+        steps: FloatArray = 1.0 / np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
+        return steps
+
+    def axes(self, free: FloatArray) -> FloatArray:
+        """D, (R, R), rows orthonormal."""
+        return self._rotation(free)[0] @ self.start
+
+    def _rotation(self, free: FloatArray) -> tuple[FloatArray, FloatArray]:
+        skew = 0.5 * (free - free.T) * self.steps
+        one = np.eye(len(skew))
+        inverse = np.asarray(np.linalg.inv(one + skew), dtype=np.float64)
+        return (one - skew) @ inverse, inverse
+
+    def value(self, free: FloatArray) -> float:
+        """Mean log-likelihood, up to a constant."""
+        return self.value_and_gradient(free)[0]
+
+    def value_and_gradient(self, free: FloatArray) -> tuple[float, FloatArray]:
+        """Value and its gradient by the free matrix, (R, R)."""
+        rotation, inverse = self._rotation(free)
+        axes = rotation @ self.start
+        products = axes @ self.covariances  # (K, R, R)
+        variances = np.einsum("kjr,jr->kj", products, axes)
+        value = -0.5 * float(self.priors @ np.log(variances).sum(axis=1))
+        by_axes = -np.einsum("k,kjr->jr", self.priors, products / variances[:, :, None])
+        # dQ = -(I + Q) dA (I + A)^-1
+        slope = -(np.eye(len(rotation)) + rotation).T @ by_axes @ self.start.T @ inverse.T
+        return value, 0.5 * (slope - slope.T) * self.steps
+
+
+def common_axes(
+    covariances: FloatArray, priors: FloatArray, *, max_iter: int, tol: float
+) -> tuple[FloatArray, int, bool]:
+    """Axes (R, R), iterations, and whether they converged.
+
+    Begins at the principal components of the pooled covariance; every so often the search begins
+    anew where it has come to, with steps that fit the axes found.
+    """
+    axes = leading_vectors(np.tensordot(priors, covariances, axes=1))[1]
+    n_iter, converged = 0, max_iter == 0
+    while n_iter < max_iter and not converged:
+        likelihood = CommonAxesLikelihood(covariances, priors, axes)
+        few = min(ITERATIONS_PER_START, max_iter - n_iter)
+        result = maximise(likelihood, np.zeros_like(axes), max_iter=few, tol=tol)
+        axes = np.linalg.qr(likelihood.axes(result.directions).T)[0].T
+        n_iter, converged = n_iter + max(result.n_iter, 1), result.converged
+    return axes, n_iter, converged
+
+
+class CommonPrincipalComponents(AxesMixin, Baseline):
+    """Discriminant analysis with covariances that share their principal axes (CPCDA).
+
+    Flury's model: Sigma_k = D' diag(variances_k) D with one orthonormal D for all classes, fitted
+    by maximum likelihood; classes are Gaussians with their own variances on the first axes.
+    Classes with a singular covariance borrow from the pooled one. The model depends on the units
+    of the columns, as principal components do; standardise them if these differ.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of axes; None means all.
+    priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
+        Class probabilities; None takes the classes' shares of the rows.
+    max_iter : int, default=500
+        Most iterations of the search for the axes.
+    tol : float, default=1e-6
+        The search ends when no entry of the gradient of the mean log-likelihood is larger.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        The common axes, orthonormal, those with the largest pooled variance first.
+    common_variances_ : ndarray of shape (n_classes, n_components_)
+        Variances of the classes on them.
+    n_iter_ : int
+        Iterations of the search.
+    converged_ : bool
+        Whether it ended by `tol`.
+    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
+gaussian_classes_, n_components_, n_features_in_, feature_names_in_
+        As in `OPGDClassifier`.
+
+    References
+    ----------
+    Flury, "Common Principal Components in k Groups", JASA 1984.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd.baselines import CommonPrincipalComponents
+    >>> X, y = load_iris(return_X_y=True)
+    >>> CommonPrincipalComponents(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    _advice = "n_components lower"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        priors: Any = None,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+    ) -> None:
+        self.n_components = n_components
+        self.priors = priors
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+
+    def _solve(self, task: Task) -> Solution:
+        frame = task.prepared.frame
+        whitened, within_borrowed = whitened_coordinates(frame, task.prepared.classes)
+        regular, borrowed = fill_gaps(
+            task.prepared.classes.mapped(whitened.whitener / frame.spread[:, None])
+        )
+        coordinates = column_coordinates(frame)
+        moments = regular.mapped(whitened.unwhitener @ coordinates.whitener)
+        n_axes, notes = count_axes(self.n_components, len(frame.center), coordinates.rank)
+        axes, n_iter, converged = common_axes(
+            moments.covariances, moments.priors, max_iter=self.max_iter, tol=self.tol
+        )
+        if not converged:
+            warn_caller(
+                f"The common axes have not converged after max_iter={self.max_iter} iterations. "
+                "Increase max_iter, or loosen tol if this is close enough.",
+                ConvergenceWarning,
+            )
+        pooled = np.einsum("jr,rs,js->j", axes, moments.within, axes)
+        directions = axes[np.argsort(-pooled, kind="stable")[:n_axes]]
+        directions = with_definite_signs(coordinates, directions)
+        problem = problem_of(task, coordinates, moments, "diag", borrowed, within_borrowed)
+        found = {
+            "_covariance_type": "diag",
+            "common_variances_": problem.objective.gaussians(directions).variances,
+            "n_iter_": n_iter,
+            "converged_": converged,
+        }
+        return Solution(problem, directions, found, notes)

@@ -1,0 +1,72 @@
+"""Reduced-rank LDA: the first axes of linear discriminant analysis, and LDA on them."""
+
+from typing import Any
+
+import numpy as np
+
+from opgd._estimator import AxesMixin
+from opgd._problem import normal_form, pose
+from opgd.baselines._base import Baseline, Solution, Task, count_axes
+from opgd.core.starts import lda_axes
+
+
+class ReducedRankLDA(AxesMixin, Baseline):
+    """Linear discriminant analysis scored in its first axes.
+
+    The axes are the leading eigenvectors of Sigma_W^-1 Sigma_B, of which there are at most
+    ``n_classes - 1``; with all of them this is LDA. Rows go to the class with the nearest mean on
+    the axes, given the priors.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of axes, at most ``min(n_features, n_classes - 1)``; None means all.
+    priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
+        Class probabilities; None takes the classes' shares of the rows.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        The axes, of pooled within-class variance one, the most telling first.
+    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
+gaussian_classes_, n_components_, n_features_in_, feature_names_in_
+        As in `OPGDClassifier`.
+
+    References
+    ----------
+    Hastie, Tibshirani & Friedman, "The Elements of Statistical Learning", Section 4.3.3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd.baselines import ReducedRankLDA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> ReducedRankLDA(n_components=1).fit(X, y).transform(X).shape
+    (178, 1)
+    """
+
+    _advice = "fewer columns"
+
+    def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
+        self.n_components = n_components
+        self.priors = priors
+
+    def _solve(self, task: Task) -> Solution:
+        problem = pose(
+            task.prepared,
+            task.priors,
+            numbers=np.ones(len(task.classes), dtype=np.intp),
+            covariance_type="diag",
+            shrinkage=1.0,
+            ridge=0.0,
+        )
+        rank, n_features = problem.coordinates.rank, len(problem.coordinates.center)
+        most = max(1, len(task.classes) - 1)
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError(
+                f"n_components={self.n_components} is more than n_classes - 1 = {most}; "
+                "OPGDClassifier has no such limit."
+            )
+        n_axes, notes = count_axes(self.n_components, n_features, min(rank, most))
+        directions = normal_form(problem, lda_axes(problem.classes, n_axes))
+        return Solution(problem, directions, {"_covariance_type": "diag"}, notes)
