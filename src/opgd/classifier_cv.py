@@ -35,8 +35,8 @@ from opgd.core.types import AnyArray, IntArray
 FEW_AXES = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.3
-CHANCE = 1.0
-"""Difference of log-likelihoods that says nothing about which of two models is better."""
+CHANCE = 0.01
+"""Share of the log-likelihood by which two fits may differ without one being better."""
 
 
 def thinned_counts(most: int) -> list[int]:
@@ -57,7 +57,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     are few: reduced-rank LDA, and regularised discriminant analysis on all axes. The chosen model
     is fitted to all rows, from the components that did best on the rows left out (the paper) and
     from the default start; the first is kept, unless the log-likelihood of the second is higher by
-    more than one.
+    more than one percent.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             other.fit(X, y, sample_weight)
         # axes close to these did well on rows left out, which the likelihood of training rows
         # cannot say: the default start has to be better by more than could be chance
-        best = model if model.log_likelihood_ > other.log_likelihood_ + CHANCE else other
+        best = model if model.log_likelihood_ > (1 - CHANCE) * other.log_likelihood_ else other
         return best.set_params(init=model.init)  # where it began is no setting of the user's
 
 
