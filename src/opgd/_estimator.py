@@ -131,7 +131,13 @@ class GaussianModel(BaseEstimator):
 
     def _model(self) -> tuple[FloatArray, FloatArray, ProjectedGaussians, Any]:
         form = FORMS[self._covariance_type]
-        return self._coordinates.center, self.components_, self._gaussians, form
+        return self._coordinates.center, self._components, self._gaussians, form
+
+    @property
+    def _components(self) -> FloatArray:
+        """Of the space in which the Gaussians are: the axes, for models that have some."""
+        own: FloatArray = self.__dict__.get("_whole_space", np.empty(0))
+        return own if own.size else self.components_
 
     def typicality(self, X: Any) -> FloatArray:
         """How usual rows are for the Gaussian nearest to them.
@@ -153,7 +159,7 @@ class GaussianModel(BaseEstimator):
         X = self._check_rows(X)
         with one_blas_thread():
             nearest = squared_distances(X, *self._model()).min(axis=1)
-        probability: FloatArray = chdtrc(len(self.components_), nearest)
+        probability: FloatArray = chdtrc(len(self._components), nearest)
         return probability
 
 

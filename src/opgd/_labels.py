@@ -71,6 +71,8 @@ def is_missing(labels: AnyArray, unlabeled: Any) -> AnyArray:
     if labels.dtype.kind == "i":
         return labels == -1
     if labels.dtype.kind == "O":
+        if all(isinstance(label, str) for label in labels):
+            _refuse_words(labels)
         return np.array([_is_none(label) or _same(label, -1) for label in labels], dtype=bool)
     if labels.dtype.kind in "US":
         _refuse_words(labels)

@@ -266,9 +266,10 @@ def warn_of_data(
 ) -> None:
     """One warning that names every column and class for which the fit had to decide something.
 
-    `advice` are the parameters with which a user can decide.
+    `advice` are the parameters with which a user can decide, if there are any.
     """
     frame = problem.frame
+    decide = f"; set {advice} to choose this yourself" if advice else ""
     if len(frame.constant):
         notes.append(f"constant columns get zero loadings: {_listed(columns, frame.constant)}")
     if len(frame.collinear):
@@ -281,13 +282,13 @@ def warn_of_data(
         notes.append(
             f"the pooled covariance of the {what} is singular{rows}: "
             f"{problem.within_borrowed:.0%} of it is the identity on standardised columns, "
-            f"and probabilities may be overconfident; set {advice} to choose this yourself"
+            f"and probabilities may be overconfident{decide}"
         )
     poor = np.unique(problem.gaussian_classes[problem.borrowed > 0])
     if len(poor):
         notes.append(
             f"{what} with a singular covariance borrow from the pooled one: "
-            f"{_listed(labels, poor)}; set {advice} to choose this yourself"
+            f"{_listed(labels, poor)}{decide}"
         )
     if notes:
         warn_caller("; ".join(notes) + ".", DataWarning)

@@ -8,15 +8,17 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import (
     GridSearchCV,
+    RandomizedSearchCV,
     StratifiedKFold,
     StratifiedShuffleSplit,
     check_cv,
 )
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
 from opgd._axes_search import AxesSearch
 from opgd._estimator import FLOAT_DTYPES
@@ -32,6 +34,7 @@ from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.types import AnyArray, FloatArray
 
 MOST_SUBCLASSES = 5
+SEARCHES = (GridSearchCV, RandomizedSearchCV)
 
 
 class OPGDAlone(OPGDClassifierCV):
@@ -115,12 +118,17 @@ def compare(
     pandas = _pandas()
     check_n_jobs(n_jobs)
     rng = check_seed(random_state)
-    X = check_array(X, dtype=FLOAT_DTYPES, input_name="X")
-    y = np.asarray(y)
+    y = column_or_1d(y, warn=True)
+    classes, _ = encode_labels(y)
+    if len(classes) < 2:
+        raise ValueError("y has one class only: there is nothing to tell apart.")
+    if not isinstance(estimators, Mapping):  # others may want data as they are
+        X = check_array(X, dtype=FLOAT_DTYPES, input_name="X")
+    elif not hasattr(X, "iloc"):
+        X = np.asarray(X)
     check_consistent_length(X, y, groups)
-    encode_labels(y)
     groups = None if groups is None else np.asarray(groups)
-    inner = _inner_splitter(inner_cv, rng)
+    inner = _inner_splitter(inner_cv, y, rng)
     chosen = _chosen(estimators, X.shape[1], inner)
     splits = _outer_splits(cv, X, y, groups, rng)
     tasks = [(name, number) for number in range(len(splits)) for name in chosen]
@@ -148,7 +156,9 @@ def _pandas() -> Any:
     return pandas
 
 
-def _inner_splitter(inner_cv: Any, rng: np.random.RandomState) -> Any:
+def _inner_splitter(inner_cv: Any, y: AnyArray, rng: np.random.RandomState) -> Any:
+    if isinstance(inner_cv, bool):
+        raise TypeError(f"inner_cv must be a number, a share or a splitter, got {inner_cv!r}.")
     if isinstance(inner_cv, Real) and not isinstance(inner_cv, Integral):
         if not 0 < float(inner_cv) < 1:
             raise ValueError(
@@ -156,6 +166,10 @@ def _inner_splitter(inner_cv: Any, rng: np.random.RandomState) -> Any:
             )
         seed = rng.randint(2**31 - 1)
         return StratifiedShuffleSplit(1, test_size=float(inner_cv), random_state=seed)
+    try:
+        check_cv(inner_cv, y, classifier=True)
+    except ValueError as error:
+        raise ValueError(f"inner_cv={inner_cv!r} is no way to choose settings: {error}") from None
     return inner_cv
 
 
@@ -173,9 +187,10 @@ def _outer_splits(
 
 def _chosen(estimators: Any, n_features: int, inner_cv: Any) -> dict[str, Any]:
     if isinstance(estimators, Mapping):
-        if not estimators:
-            raise ValueError("estimators is empty: there is nothing to compare.")
-        return dict(estimators)
+        others = [name for name, own in estimators.items() if not is_classifier(own)]
+        if others:
+            raise TypeError(f"estimators has {others}, which are no classifiers.")
+        return _not_empty(dict(estimators))
     known: dict[str, Any] = default_estimators(n_features, inner_cv)
     if estimators is None:
         return known
@@ -183,42 +198,56 @@ def _chosen(estimators: Any, n_features: int, inner_cv: Any) -> dict[str, Any]:
         raise TypeError(
             f"estimators must be a dict by name or a list of names, got {estimators!r}."
         )
-    unknown = [name for name in estimators if name not in known]
+    names = list(estimators)
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"estimators has unknown names {unknown}; there are {list(known)}.")
-    return {name: known[name] for name in estimators}
+    return _not_empty({name: known[name] for name in names})
+
+
+def _not_empty(estimators: dict[str, Any]) -> dict[str, Any]:
+    if not estimators:
+        raise ValueError("estimators is empty: there is nothing to compare.")
+    return estimators
+
+
+def _rows(X: Any, which: AnyArray) -> Any:
+    """Some rows of an array or a data frame."""
+    return X.iloc[which] if hasattr(X, "iloc") else X[which]
 
 
 def _one(
     estimator: Any,
-    X: AnyArray,
+    X: Any,
     y: AnyArray,
     groups: AnyArray | None,
     split: tuple[AnyArray, AnyArray],
 ) -> dict[str, Any]:
     """Fit to the first rows of a split and judge on the second."""
     train, test = split
-    inside = {} if groups is None else {"groups": groups[train]}
+    # scikit-learn's searches take groups among other parameters, and hand them to their cv
+    takes_groups = has_fit_parameter(estimator, "groups") or isinstance(estimator, SEARCHES)
+    inside = {} if groups is None or not takes_groups else {"groups": groups[train]}
     outcome: dict[str, Any] = {"error": np.nan, "log_loss": np.nan, "failure": ""}
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = clone(estimator).fit(X[train], y[train], **inside)
+            model = clone(estimator).fit(_rows(X, train), y[train], **inside)
             outcome["seconds"] = time.perf_counter() - start
-            outcome["error"] = float(np.mean(model.predict(X[test]) != y[test]))
+            outcome["error"] = float(np.mean(model.predict(_rows(X, test)) != y[test]))
             if hasattr(model, "predict_proba"):
-                outcome["log_loss"] = _log_loss(model, X[test], y[test])
+                outcome["log_loss"] = _log_loss(model, _rows(X, test), y[test])
             outcome["parameters"] = dict(getattr(model, "best_params_", {}))
-        except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-            outcome["failure"] = str(error)
+        except Exception as error:  # one candidate's failure is not the others'
+            outcome["failure"] = f"{type(error).__name__}: {error}"
             outcome |= {"seconds": time.perf_counter() - start, "parameters": {}}
     return outcome
 
 
-def _log_loss(model: Any, X: AnyArray, y: AnyArray) -> float:
+def _log_loss(model: Any, X: Any, y: AnyArray) -> float:
     posteriors: FloatArray = model.predict_proba(X)
-    own = posteriors[y[:, None] == model.classes_] if len(model.classes_) else np.empty(0)
+    own = posteriors[y[:, None] == model.classes_]
     unseen = len(y) - len(own)  # classes that no training row had
     losses = -np.log(np.maximum(own, 1e-15))
     return float((losses.sum() - unseen * np.log(1e-15)) / len(y))

@@ -5,7 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._estimator import GaussianClassifier, one_blas_thread, restore_on_failure
+from opgd._estimator import (
+    AxesMixin,
+    GaussianClassifier,
+    one_blas_thread,
+    restore_on_failure,
+)
 from opgd._problem import Prepared, Problem, fitted_attributes, prepare, warn_of_data
 from opgd._validation import check_integer, check_priors
 from opgd.core.coordinates import Coordinates
@@ -43,7 +48,7 @@ class Baseline(GaussianClassifier):
 
     priors: Any
     _covariance_type: str
-    _advice: str
+    _advice = ""
     """Parameters with which a user can choose what singular covariances borrow."""
 
     @restore_on_failure
@@ -70,6 +75,10 @@ class Baseline(GaussianClassifier):
             solution = self._solve(Task(prepared, classes, priors))
             attributes = fitted_attributes(solution.problem, solution.directions)
         attributes |= solution.more | {"classes_": classes, "priors_": priors}
+        if not isinstance(self, AxesMixin):  # Gaussians of whole rows, on axes that mean nothing
+            attributes["_whole_space"] = attributes.pop("components_")
+            for name in ("n_components_", "projected_means_", "projected_variances_"):
+                del attributes[name]
         labels, columns = [str(label) for label in classes], self._column_names()
         warn_of_data(solution.problem, labels, columns, solution.notes, advice=self._advice)
         self.__dict__.update(attributes)
@@ -90,14 +99,18 @@ def problem_of(
     form: str,
     borrowed: FloatArray,
     within_borrowed: float = 0.0,
+    log_factors: FloatArray | float = 0.0,
 ) -> Problem:
-    """A problem whose Gaussians, one for each class, are given in some coordinates."""
+    """A problem whose Gaussians, one for each class, are given in some coordinates.
+
+    `log_factors` (K,) are added to the log joints.
+    """
     frame, one_each = task.prepared.frame, np.arange(moments.n_groups)
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),
         moments,
-        np.log(task.priors),
+        np.log(task.priors) + log_factors,
         FORMS[form],
         Labelled(one_each),
     )

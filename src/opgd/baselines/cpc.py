@@ -13,7 +13,7 @@ from opgd._validation import check_integer, check_positive
 from opgd._warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task, count_axes, problem_of
 from opgd.core.coordinates import column_coordinates
-from opgd.core.regularisation import fill_gaps, whitened_coordinates
+from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
 from opgd.core.solvers import maximise
 from opgd.core.starts import leading_vectors
 from opgd.core.types import FloatArray
@@ -123,7 +123,9 @@ class CommonPrincipalComponents(AxesMixin, Baseline):
         Iterations of the search.
     converged_ : bool
         Whether it ended by `tol`.
-    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
+    covariances_ : ndarray of shape (n_classes, n_features, n_features)
+        Of the classes, as they were before a common structure was sought.
+    classes_, priors_, means_, projected_means_, projected_variances_, \
 gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
@@ -139,8 +141,6 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
     >>> CommonPrincipalComponents(n_components=2).fit(X, y).transform(X).shape
     (150, 2)
     """
-
-    _advice = "n_components lower"
 
     def __init__(
         self,
@@ -162,9 +162,8 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
     def _solve(self, task: Task) -> Solution:
         frame = task.prepared.frame
         whitened, within_borrowed = whitened_coordinates(frame, task.prepared.classes)
-        regular, borrowed = fill_gaps(
-            task.prepared.classes.mapped(whitened.whitener / frame.spread[:, None])
-        )
+        level = unit_variance(frame, task.prepared.classes)
+        regular, borrowed = regularise(frame, whitened, task.prepared.classes, level=level)
         coordinates = column_coordinates(frame)
         moments = regular.mapped(whitened.unwhitener @ coordinates.whitener)
         n_axes, notes = count_axes(self.n_components, len(frame.center), coordinates.rank)

@@ -1,11 +1,13 @@
 """Reduced-rank LDA: the first axes of linear discriminant analysis, and LDA on them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from opgd._estimator import AxesMixin
 from opgd._problem import normal_form, pose
+from opgd._validation import check_integer
 from opgd.baselines._base import Baseline, Solution, Task, count_axes
 from opgd.core.starts import lda_axes
 
@@ -45,8 +47,6 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
     (178, 1)
     """
 
-    _advice = "fewer columns"
-
     def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
         self.n_components = n_components
         self.priors = priors
@@ -62,11 +62,16 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         )
         rank, n_features = problem.coordinates.rank, len(problem.coordinates.center)
         most = max(1, len(task.classes) - 1)
-        if self.n_components is not None and self.n_components > most:
+        if (
+            self.n_components is not None
+            and check_integer("n_components", self.n_components, 1) > most
+        ):
             raise ValueError(
                 f"n_components={self.n_components} is more than n_classes - 1 = {most}; "
                 "OPGDClassifier has no such limit."
             )
         n_axes, notes = count_axes(self.n_components, n_features, min(rank, most))
         directions = normal_form(problem, lda_axes(problem.classes, n_axes))
+        # no class has a covariance of its own that could be poor
+        problem = replace(problem, borrowed=np.zeros_like(problem.borrowed))
         return Solution(problem, directions, {"_covariance_type": "diag"}, notes)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._problem import pose
+from opgd._problem import Problem, pose
 from opgd._subclasses import check_n_subclasses
 from opgd._validation import check_choice, check_integer, check_positive
 from opgd._warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task
-from opgd.core.em import fit_mixture
+from opgd.core.em import Constraints, fit_mixture
+from opgd.core.regularisation import VARIANCE_FLOOR, unit_variance
 
 
 class MixtureDiscriminantAnalysis(Baseline):
@@ -64,7 +65,7 @@ class MixtureDiscriminantAnalysis(Baseline):
     (6, 4)
     """
 
-    _advice = "n_subclasses lower"
+    _advice = "covariance_type or n_subclasses"
 
     def __init__(
         self,
@@ -87,13 +88,12 @@ class MixtureDiscriminantAnalysis(Baseline):
         check_positive("tol", self.tol)
 
     def _solve(self, task: Task) -> Solution:
-        tied = self.covariance_type == "tied"
         problem = pose(
             task.prepared,
             task.priors,
             numbers=check_n_subclasses(self.n_subclasses, task.classes),
             covariance_type="full",
-            shrinkage=1.0 if tied else 0.0,
+            shrinkage=1.0 if self.covariance_type == "tied" else 0.0,
             ridge=0.0,
         )
         objective, everywhere = problem.objective, np.eye(problem.coordinates.rank)
@@ -107,7 +107,7 @@ class MixtureDiscriminantAnalysis(Baseline):
             max_iter=self.max_iter,
             tol=self.tol,
             gaussian_classes=problem.gaussian_classes,
-            tied=tied,
+            constraints=self._constraints(task, problem),
         )
         if not result.converged:
             warn_caller(
@@ -126,3 +126,17 @@ class MixtureDiscriminantAnalysis(Baseline):
             "converged_": result.converged,
         }
         return Solution(replace(problem, objective=objective), everywhere, more)
+
+    def _constraints(self, task: Task, problem: Problem) -> Constraints:
+        """What the pooled covariance, and singular Gaussians, borrow; the same in every M-step."""
+        frame, coordinates = task.prepared.frame, problem.coordinates
+        whitener = coordinates.whitener / frame.spread[:, None]
+        level = unit_variance(frame, task.prepared.classes)
+        unit = coordinates.identity_share * level * whitener.T @ frame.identity @ whitener
+        own = problem.borrowed[:, None, None]
+        return Constraints(
+            tied=self.covariance_type == "tied",
+            least=VARIANCE_FLOOR,
+            share=1 - (1 - problem.borrowed) * (1 - coordinates.identity_share),
+            added=(1 - own) * unit + own * np.eye(coordinates.rank),
+        )

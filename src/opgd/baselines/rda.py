@@ -7,7 +7,13 @@ import numpy as np
 
 from opgd._validation import check_share
 from opgd.baselines._base import Baseline, Solution, Task, problem_of
-from opgd.core.regularisation import fill_gaps, whitened_coordinates
+from opgd.core.coordinates import span_coordinates
+from opgd.core.regularisation import (
+    VARIANCE_FLOOR,
+    regularise,
+    unit_variance,
+    whitened_coordinates,
+)
 
 
 class RegularizedDiscriminantAnalysis(Baseline):
@@ -58,15 +64,39 @@ class RegularizedDiscriminantAnalysis(Baseline):
         check_share("gamma", self.gamma)
 
     def _solve(self, task: Task) -> Solution:
+        frame, classes = task.prepared.frame, task.prepared.classes
+        if self.gamma > 0:
+            return self._with_identity(task)
+        coordinates, within_borrowed = whitened_coordinates(frame, classes)
+        level = unit_variance(frame, classes)
+        moments, borrowed = regularise(
+            frame, coordinates, classes, level=level, shrinkage=1 - self.alpha
+        )
+        problem = problem_of(task, coordinates, moments, "full", borrowed, within_borrowed)
+        return Solution(problem, np.eye(coordinates.rank), {"_covariance_type": "full"})
+
+    def _with_identity(self, task: Task) -> Solution:
+        """The same with gamma; in coordinates in which the identity of the columns is one.
+
+        Rows are seen on the plane that training rows span. Across it all variances are those of the
+        identity, so only their product counts, by class.
+        """
         frame = task.prepared.frame
-        coordinates, within_borrowed = whitened_coordinates(frame, task.prepared.classes)
+        coordinates = span_coordinates(frame)
         moments = task.prepared.classes.mapped(coordinates.whitener / frame.spread[:, None])
         covariances = self.alpha * moments.covariances + (1 - self.alpha) * moments.within
-        axes = coordinates.raw_axes  # (R, p)
-        traces = np.einsum("crs,rp,sp->c", covariances, axes, axes, optimize=True)
-        identity = coordinates.matrix.T @ coordinates.matrix  # of raw columns
-        levels = self.gamma * traces / frame.n_active
-        covariances = (1 - self.gamma) * covariances + levels[:, None, None] * identity
-        moments, borrowed = fill_gaps(replace(moments, covariances=covariances))
-        problem = problem_of(task, coordinates, moments, "full", borrowed, within_borrowed)
+        traces = np.trace(covariances, axis1=1, axis2=2)
+        least = VARIANCE_FLOOR * np.trace(moments.total)  # where no rows of a class differ
+        levels = self.gamma * np.maximum(traces, least) / frame.n_active
+        covariances = (1 - self.gamma) * covariances
+        covariances += levels[:, None, None] * np.eye(coordinates.rank)
+        across = -0.5 * (frame.n_active - coordinates.rank) * np.log(levels)
+        problem = problem_of(
+            task,
+            coordinates,
+            replace(moments, covariances=covariances),
+            "full",
+            borrowed=np.zeros(moments.n_groups),
+            log_factors=across,
+        )
         return Solution(problem, np.eye(coordinates.rank), {"_covariance_type": "full"})

@@ -48,8 +48,6 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
     (178, 3)
     """
 
-    _advice = "n_components lower"
-
     def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
         self.n_components = n_components
         self.priors = priors

@@ -40,6 +40,9 @@ class Coordinates:
     basis: FloatArray  # (p, R), orthonormal: where standardised rows differ
     whitener: FloatArray  # (R, R), whitener.T @ within @ whitener = I
     unwhitener: FloatArray  # (R, R), its inverse
+    identity_share: float = 0.0
+    """Share of the identity (on standardised columns) that a singular pooled covariance borrowed
+    before it was whitened."""
 
     @property
     def rank(self) -> int:
@@ -213,13 +216,13 @@ def _dependent_columns(total: FloatArray, active: IntArray, rank: int) -> IntArr
     return np.sort(active[pivots[rank:]])
 
 
-def whiten(frame: Frame, within: FloatArray) -> Coordinates:
+def whiten(frame: Frame, within: FloatArray, identity_share: float = 0.0) -> Coordinates:
     """Coordinates in which `within`, a covariance of sphered rows, is the identity."""
     eigenvalues, vectors = linalg.eigh(within)
     roots = np.sqrt(eigenvalues)
     whitener = frame.spread[:, None] * vectors / roots
     unwhitener = roots[:, None] * vectors.T / frame.spread
-    return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener)
+    return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener, identity_share)
 
 
 def sphered_coordinates(frame: Frame) -> Coordinates:
@@ -233,3 +236,13 @@ def column_coordinates(frame: Frame) -> Coordinates:
     factor: FloatArray = np.linalg.qr(frame.basis / frame.scale[:, None])[1]
     whitener = linalg.solve_triangular(factor, np.eye(len(factor)))
     return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor)
+
+
+def span_coordinates(frame: Frame) -> Coordinates:
+    """Coordinates of the plane that rows span, in which lengths are those of raw rows.
+
+    The same as `column_coordinates` where no columns are collinear.
+    """
+    factor: FloatArray = np.linalg.qr(frame.basis * frame.scale[:, None])[1]
+    unwhitener = linalg.solve_triangular(factor, np.eye(len(factor))).T
+    return Coordinates(frame.center, frame.scale, frame.basis, factor.T, unwhitener)

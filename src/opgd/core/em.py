@@ -83,12 +83,29 @@ def block_mixture_sums(
     return MixtureSums(float(block.weights @ log_density), posteriors @ features.T)
 
 
+@dataclass(frozen=True)
+class Constraints:
+    """What the M-step has to respect.
+
+    Variances are (1 - share) of their own and what is `added`, as where rows are too few to say
+    all of them; that maximises the likelihood only where nothing is added.
+    """
+
+    tied: bool = False  # whether all Gaussians have one covariance
+    least: float = LEAST_VARIANCE  # share of the pooled variance at the start
+    share: FloatArray | float = 0.0  # (C,)
+    added: FloatArray | float = 0.0  # like the variances, (C, q) or (C, q, q)
+
+
+UNCONSTRAINED = Constraints()
+
+
 def re_estimate(
     statistics: FloatArray,
     last: ProjectedGaussians,
     form: Form,
     least: FloatArray,
-    tied: bool = False,
+    constraints: Constraints,
 ) -> ProjectedGaussians:
     """The M-step: weights, means and variances from the sums, none below `least`."""
     weights = statistics[:, -1]
@@ -96,11 +113,14 @@ def re_estimate(
     shares = weights / total
     alive = shares > LEAST_WEIGHT
     means, variances = last.means.copy(), last.variances.copy()
-    means[alive], own = form.estimate(statistics[alive])
-    if tied:
-        pooled = np.tensordot(shares[alive] / shares[alive].sum(), own, axes=1)
-        own = np.broadcast_to(pooled, own.shape)
-    variances[alive] = form.raised(own, least)
+    means[alive], variances[alive] = form.estimate(statistics[alive])
+    if constraints.tied:
+        pooled = np.tensordot(shares[alive] / shares[alive].sum(), variances[alive], axes=1)
+        variances[alive] = pooled
+    by_gaussian = (-1,) + (1,) * (variances.ndim - 1)
+    kept = np.broadcast_to(1 - np.asarray(constraints.share), len(means)).reshape(by_gaussian)
+    variances[alive] = (kept * variances + constraints.added)[alive]
+    variances[alive] = form.raised(variances[alive], least)
     log_priors = np.log(np.maximum(shares, np.finfo(float).tiny))
     return ProjectedGaussians(log_priors, means, variances)
 
@@ -114,7 +134,7 @@ def fit_mixture(
     max_iter: int = 1000,
     tol: float = 1e-7,
     gaussian_classes: IntArray | None = None,
-    tied: bool = False,
+    constraints: Constraints = UNCONSTRAINED,
 ) -> MixtureResult:
     """EM from `start` until an iteration brings less than `tol` per row.
 
@@ -125,11 +145,11 @@ def fit_mixture(
     start : in the projection
     gaussian_classes : ndarray of shape (C,) or None
         Class of each Gaussian, where labels of rows (-1: none) are to be kept.
-    tied : whether all Gaussians have one covariance
+    constraints : on the covariances
     """
     priors = np.exp(start.log_priors)
     pooled = np.tensordot(priors / priors.sum(), start.variances, axes=1)
-    least = LEAST_VARIANCE * pooled  # (q,) or (q, q)
+    least = constraints.least * pooled  # (q,) or (q, q)
     gaussians = replace(start, variances=form.raised(start.variances, least))
     history: list[float] = []
 
@@ -146,5 +166,5 @@ def fit_mixture(
         converged = n_iter > 0 and history[-1] - history[-2] < tol
         if converged or n_iter == max_iter:
             break
-        gaussians = re_estimate(sums.statistics, gaussians, form, least, tied)
+        gaussians = re_estimate(sums.statistics, gaussians, form, least, constraints)
     return MixtureResult(gaussians, history[-1], n_iter, converged, history)

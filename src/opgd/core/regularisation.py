@@ -37,7 +37,7 @@ def whitened_coordinates(
     if rank < len(within):
         share = borrowed_share(1.0 - rank / frame.n_active, classes.counts.sum(), frame.n_active)
         within = (1 - share) * within + share * unit
-    return whiten(frame, within), share
+    return whiten(frame, within, share), share
 
 
 def borrowed_share(missing: float, count: float, n_features: int) -> float:
@@ -66,6 +66,9 @@ def regularise(
         Sigma_c <- (1 - shrinkage) Sigma_c + shrinkage Sigma_W
         Sigma_c <- (1 - ridge) Sigma_c + ridge * level * I      (standardised columns)
 
+    Where the pooled covariance had to borrow from the identity before it could be whitened, all
+    covariances borrow the same share, so that they still pool to what was whitened.
+
     Parameters
     ----------
     gaussians : of sphered rows
@@ -85,6 +88,8 @@ def regularise(
     covariances = (1 - shares) * moments.covariances + shares * within
     unit = level * whitener.T @ frame.identity @ whitener
     covariances = (1 - ridge) * covariances + ridge * unit
+    share = coordinates.identity_share
+    covariances = (1 - share) * covariances + share * unit
     return fill_gaps(replace(moments, covariances=covariances))
 
 
