@@ -1,0 +1,55 @@
+"""Section 5: what refining a mixture changes, on fifteen data sets."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from opgd.core.types import AnyArray, FloatArray
+from opgd.datasets import list_datasets, load_dataset
+from opgd.mixture import OPGDMixture
+
+METHODS = ["identity", "identity, 99.9 % PCs"]
+"""The paper's: V'V = I on standardised columns, and on their leading principal components."""
+OWN_METHODS = ["covariance", "covariance, auto"]
+DATA = [own.name for own in list_datasets()]
+
+
+@cache
+def standardised(name: str) -> tuple[FloatArray, AnyArray]:
+    """Columns of mean zero and variance one (divisor n) without constant ones, and classes."""
+    data = load_dataset(name)
+    X = data.data[:, np.ptp(data.data, axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0), data.target
+
+
+def rows_for(name: str, method: str) -> tuple[FloatArray, AnyArray]:
+    """Rows as a method sees them, and classes."""
+    X, y = standardised(name)
+    if method.endswith("PCs"):
+        X = PCA(0.999, svd_solver="full").fit_transform(X)
+    return X, y
+
+
+def model_of(method: str, n_clusters: int, seed: int) -> OPGDMixture:
+    """The mixture that a method stands for; k-means and EM start it unless the name says auto."""
+    metric = method.split(",")[0]
+    init = "auto" if method.endswith("auto") else "kmeans"
+    # the paper refines the first mixture as it is; ours guards against its accidents
+    shrinkage: float | str = 0.0 if metric == "identity" else "auto"
+    return OPGDMixture(n_clusters, metric=metric, init=init, shrinkage=shrinkage, random_state=seed)
+
+
+def clustering(name: str, replication: int, method: str) -> dict[str, Any]:
+    """Agreement of the first mixture and of the refined one with the classes, times 100."""
+    X, y = rows_for(name, method)
+    model = model_of(method, len(np.unique(y)), replication).fit(X)
+    values = {}
+    for when, labels in [("start", model.initial_labels_), ("end", model.labels_)]:
+        values[f"ari_{when}"] = 100 * adjusted_rand_score(y, labels)
+        values[f"nmi_{when}"] = 100 * normalized_mutual_info_score(
+            y, labels, average_method="geometric"
+        )
+    return values

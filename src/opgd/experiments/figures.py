@@ -1,0 +1,112 @@
+"""The paper's figures: boxplots of the splits, Texture, Forest and Seeds."""
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from sklearn.decomposition import PCA
+
+from opgd.core.types import AnyArray, FloatArray
+from opgd.experiments.classification import METHODS
+from opgd.experiments.clustering import standardised
+from opgd.mixture import OPGDMixture
+
+COLOURS = [
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70",
+    "#717581", "#92dadd", "#000000",
+]  # fmt: skip
+"""Petroff's ten, which colour-blind readers can tell apart, and black; markers tell too."""
+MARKERS = "osD^vP*X<>p"
+MOST_ROWS = 2000
+
+
+def draw_boxplots(results: pd.DataFrame) -> Figure:
+    """Test errors of the paper's methods, a panel for each data set."""
+    names = list(dict.fromkeys(results["data"]))
+    figure, axes = plt.subplots(1, len(names), figsize=(4 * len(names), 3.6), squeeze=False)
+    for ax, name in zip(axes[0], names, strict=True):
+        own = results[results["data"] == name]
+        methods = [method for method in METHODS if method in set(own["method"])]
+        errors = [own.loc[own["method"] == method, "error"] for method in methods]
+        ax.boxplot(errors, widths=0.6, medianprops={"color": COLOURS[2]})
+        ax.set_xticks(np.arange(1, len(methods) + 1), methods)
+        ax.set_title(name)
+        ax.set_ylabel("test error")
+        ax.set_ylim(bottom=0)
+    figure.tight_layout()
+    return figure
+
+
+def draw_clusters(name: str) -> Figure:
+    """Principal components coloured by the first mixture, beside OPGD's axes and solution."""
+    X, y = standardised(name)
+    model = OPGDMixture(len(np.unique(y)), random_state=0).fit(X)
+    shown = np.random.RandomState(0).permutation(len(X))[:MOST_ROWS]
+    principal, scores = PCA(4).fit_transform(X)[shown], model.transform(X)[shown]
+    figure, axes = plt.subplots(2, 2, figsize=(11, 9))
+    second = (2, 3) if scores.shape[1] >= 4 else (0, 2)
+    for ax, pair in zip(axes[:, 0], [(0, 1), (2, 3)], strict=True):
+        _scatter(ax, principal, model.initial_labels_[shown], pair, "principal component")
+    for ax, pair in zip(axes[:, 1], [(0, 1), second], strict=True):
+        _scatter(ax, scores, model.labels_[shown], pair, "OPGD axis")
+    axes[0, 0].set_title(f"{name}: PCA, first mixture")
+    axes[0, 1].set_title(f"{name}: OPGD, final solution")
+    handles, labels = axes[0, 1].get_legend_handles_labels()
+    figure.tight_layout(rect=(0, 0, 0.9, 1))
+    figure.legend(handles, labels, title="cluster", loc="center right", markerscale=2)
+    return figure
+
+
+def draw_seeds() -> Figure:
+    """The failure of Section 5.2 and its cures: axes, eigenvalues, four components, our metric."""
+    X, y = standardised("seeds")
+    n_clusters = len(np.unique(y))
+    reduced = PCA(4).fit_transform(X)
+    figure, axes = plt.subplots(1, 4, figsize=(18, 4.2))
+    fits: list[tuple[Axes, FloatArray, str, str]] = [
+        (axes[0], X, "identity", "V'V = I (the paper)"),
+        (axes[2], reduced, "identity", "V'V = I, four principal components"),
+        (axes[3], X, "covariance", "uncorrelated axes (ours)"),
+    ]
+    for ax, rows, metric, title in fits:
+        model = OPGDMixture(n_clusters, metric=metric, init="kmeans", random_state=0).fit(rows)
+        _scatter(ax, model.transform(rows), model.labels_, (0, 1), "OPGD axis")
+        ax.set_title(title)
+    values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+    axes[1].semilogy(np.arange(1, len(values) + 1), values, "o-", color=COLOURS[0])
+    axes[1].set_xlabel("component")
+    axes[1].set_ylabel("eigenvalue of the covariance")
+    axes[1].set_title("scree plot")
+    figure.tight_layout()
+    return figure
+
+
+def _scatter(
+    ax: Axes, scores: FloatArray, labels: AnyArray, pair: tuple[int, int], words: str
+) -> None:
+    for k in range(int(labels.max()) + 1):
+        own = labels == k
+        ax.scatter(
+            scores[own, pair[0]],
+            scores[own, pair[1]],
+            s=14,
+            color=COLOURS[k % len(COLOURS)],
+            marker=MARKERS[k % len(MARKERS)],
+            alpha=0.7,
+            linewidths=0,
+            label=str(k),
+        )
+    ax.set_xlabel(f"{words} {pair[0] + 1}")
+    ax.set_ylabel(f"{words} {pair[1] + 1}")
+
+
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """As PNG and SVG."""
+    for ending in ("png", "svg"):
+        metadata: dict[str, Any] = {"Date": None} if ending == "svg" else {}
+        figure.savefig(folder / f"{name}.{ending}", dpi=150, metadata=metadata)
+    plt.close(figure)
