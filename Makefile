@@ -47,8 +47,9 @@ bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few lab
 docs: .venv/.has-docs  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
 
-reproduce: .venv/.has-bench  ## the paper's objective values and Vowel's test error (needs OPGD_DATA)
-	$(BIN)/python -m benchmarks.paper
+reproduce: .venv/.has-reproduce  ## the paper's experiments into results/ (about an hour; go on after an interrupt)
+	$(BIN)/opgd reproduce all --out results
+	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out results
 
 clean:  ## remove the environment and everything made
 	rm -rf .venv demo docs/_build docs/api build dist .pytest_cache .mypy_cache .ruff_cache

@@ -18,6 +18,7 @@ from benchmarks.data import NAMES, load
 from benchmarks.harness import fastest, make_table, one_blas_thread, show, verdict
 from opgd import DataWarning, OPGDMixture
 from opgd.core.types import AnyArray, FloatArray
+from opgd.experiments.paper import CLUSTERING as PAPER_TABLE
 
 N_SEEDS = 20
 N_FEWER_SEEDS = 5
@@ -31,24 +32,6 @@ ORTHOGONALITIES = [0.1, 1.0, 10.0]
 MOST_COST = {"satellite": 1.0, "opt_digits": 1.0, "texture": 1.0, "pen_digits": 1.3}
 """Seconds of the refinement for each second of fitting the mixture that is refined."""
 MEASURES = ["adjusted Rand index", "normalised mutual information"]
-PAPER = {
-    "wine": (94.9, 3.4, 92.8, 4.6),
-    "iris": (90.4, 1.8, 90.0, 1.4),
-    "vowel": (17.5, 3.1, 38.6, 4.1),
-    "satellite": (40.3, 2.6, 53.9, 3.0),
-    "image_seg": (43.5, -0.3, 58.0, -0.1),
-    "opt_digits": (49.5, 3.1, 65.6, 1.8),
-    "pen_digits": (57.2, 3.8, 75.5, 0.5),
-    "texture": (88.5, -0.1, 93.5, -0.3),
-    "libras": (30.6, 1.0, 59.0, 1.1),
-    "forest": (16.8, 4.6, 22.8, 5.1),
-    "yeast": (50.4, 0.1, 54.5, -0.0),
-    "glass": (10.9, 3.6, 28.1, 2.7),
-    "dermatology": (66.5, 1.7, 77.2, 2.6),
-    "seeds": (81.2, -17.4, 77.1, -15.2),
-    "mf_digits": (59.9, 3.7, 70.2, 3.7),
-}
-"""Table 2's averages: ARI of mclust's start and its change, NMI of the start and its change."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +124,7 @@ def show_changes(
         table = make_table(["data set"], headings)
         for name, own in found.items():
             sizes = ",".join(map(str, (*data[name].X.shape, data[name].n_clusters)))
-            paper = sum_of(*PAPER[name][2 * column : 2 * column + 2])
+            paper = sum_of(*PAPER_TABLE[name][2 * column : 2 * column + 2])
             judged = bound and column == 0
             remark = verdict(changes[name] >= LEAST_CHANGE, "below") if judged else ""
             table.add_row(name, sizes, *entries(own[:, :, column]), paper, remark)
@@ -150,7 +133,7 @@ def show_changes(
     kept = bool(mean >= LEAST_MEAN_CHANGE and changes[least] >= LEAST_CHANGE)
     limits = f"Bounds {LEAST_MEAN_CHANGE:+} and {LEAST_CHANGE:+}:"
     judgement = [limits, verdict(kept, "below")] if bound else []
-    paper_mean = np.mean([PAPER[name][1] for name in found])
+    paper_mean = np.mean([PAPER_TABLE[name][1] for name in found])
     console.print(
         f'\nmetric="{metric}": mean of the average changes of ARI {mean:+.2f} (the paper\'s '
         f"{paper_mean:+.2f}), the smallest {changes[least]:+.2f} on {least}.",

@@ -47,19 +47,11 @@ def load_dataset(
     Returns
     -------
     data : Bunch
-        With
-
-        data : ndarray of shape (n_samples, n_features)
-            In original units (yeast: standardised), sorted by the first column, then the second,
-            and so on. The rows of vowel are in their original order.
-        target : ndarray of shape (n_samples,), strings
-        feature_names, target_names : lists of str
-        DESCR : str
-            Origin, licence and size.
-        frame : pandas.DataFrame or None
-            All of it in one table, where pandas is installed.
-        speaker, split : ndarrays of shape (n_samples,)
-            With vowel only: whose voice it is (0 to 14), and "train" or "test".
+        `data` (n_samples, n_features), in original units (yeast: standardised), sorted by the
+        first column, then the second, and so on; vowel in its original order. `target`
+        (n_samples,), strings. `feature_names` and `target_names`, lists. `DESCR`: origin, licence
+        and size. `frame`: all of it in one pandas table, or None without pandas. With vowel also
+        `speaker` (0 to 14) and `split` ("train" or "test"), (n_samples,) each.
 
     Raises
     ------
