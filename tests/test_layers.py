@@ -7,6 +7,11 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "opgd"
 LAYERS = [
     {"opgd.core"},
+    {f"opgd.datasets.{name}" for name in ["_catalogue", "_columns", "_digests", "_errors"]},
+    {"opgd.datasets._tables"},
+    {f"opgd.datasets.{name}" for name in ["_canonical", "_openml", "_pypi"]},
+    {"opgd.datasets._load"},
+    {"opgd.datasets"},
     {"opgd._warnings", "opgd._callbacks"},
     {"opgd._validation"},
     {"opgd._subclasses", "opgd._estimator", "opgd._calibration", "opgd._mixture_starts"},
@@ -20,8 +25,24 @@ LAYERS = [
     {"opgd._path"},
     {"opgd._selection"},
     {"opgd.classifier_cv", "opgd._axes_search"},
-    {"opgd.comparison"},
+    {"opgd._model_values", "opgd._model_checks"},
+    {"opgd._model_bytes", "opgd._model_parts"},
+    {"opgd._model_state"},
+    {"opgd.comparison", "opgd.model_file"},
     {"opgd"},
+    {"opgd.plotting._text", "opgd.plotting._styles", "opgd.plotting._fitted"},
+    {"opgd.plotting._drawing", "opgd.plotting._projected", "opgd.plotting._scatter"},
+    {"opgd.plotting._strip", "opgd.plotting._arrows"},
+    {"opgd.plotting.projection"},
+    {f"opgd.plotting.{name}" for name in ["comparison", "components", "convergence"]}
+    | {f"opgd.plotting.{name}" for name in ["loadings", "pairs", "table"]},
+    {"opgd.plotting"},
+    {f"opgd.experiments.{name}" for name in ["paper", "store"]},
+    {f"opgd.experiments.{name}" for name in ["classification", "clustering", "runner"]},
+    {f"opgd.experiments.{name}" for name in ["figures", "tables"]},
+    {"opgd.experiments.page"},
+    {"opgd.experiments.reproduce"},
+    {"opgd.experiments", "opgd.cli"},
 ]
 CORE_MAY_IMPORT = {"numpy", "scipy", "opgd"}
 
@@ -63,6 +84,12 @@ def test_core_knows_numpy_and_scipy_only():
     for path in (SOURCE / "core").rglob("*.py"):
         packages = {imported.split(".")[0] for imported in imports(path)}
         assert packages <= CORE_MAY_IMPORT | standard, path
+
+
+def test_datasets_know_nothing_of_ours():
+    for path in (SOURCE / "datasets").rglob("*.py"):
+        ours = [name for name in imports(path) if name.split(".")[0] == "opgd"]
+        assert all(name.startswith("opgd.datasets.") for name in ours), path
 
 
 def test_only_one_module_calls_the_optimiser():

@@ -5,6 +5,7 @@ from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.comparison import compare
 from opgd.mixture import OPGDMixture
+from opgd.model_file import load_model, save_model
 from opgd.semi_supervised import OPGDSemiSupervised
 
 __version__ = "0.1.0.dev0"
@@ -16,4 +17,6 @@ __all__ = [
     "OPGDSemiSupervised",
     "__version__",
     "compare",
+    "load_model",
+    "save_model",
 ]

@@ -14,13 +14,8 @@ from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import standardised
 from opgd.mixture import OPGDMixture
+from opgd.plotting._styles import COLOURS, class_styles
 
-COLOURS = [
-    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70",
-    "#717581", "#92dadd", "#000000",
-]  # fmt: skip
-"""Petroff's ten, which colour-blind readers can tell apart, and black; markers tell too."""
-MARKERS = "osD^vP*X<>p"
 MOST_ROWS = 2000
 
 
@@ -88,14 +83,14 @@ def draw_seeds() -> Figure:
 def _scatter(
     ax: Axes, scores: FloatArray, labels: AnyArray, pair: tuple[int, int], words: str
 ) -> None:
-    for k in range(int(labels.max()) + 1):
+    for k, style in enumerate(class_styles(int(labels.max()) + 1)):
         own = labels == k
         ax.scatter(
             scores[own, pair[0]],
             scores[own, pair[1]],
-            s=14,
-            color=COLOURS[k % len(COLOURS)],
-            marker=MARKERS[k % len(MARKERS)],
+            s=14 * style.size,
+            color=style.colour,
+            marker=style.marker,
             alpha=0.7,
             linewidths=0,
             label=str(k),

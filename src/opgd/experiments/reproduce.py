@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
+import opgd.experiments.classification as classification
+import opgd.experiments.clustering as clustering
 from opgd.datasets import load_dataset
-from opgd.experiments import classification, clustering
 from opgd.experiments.runner import Cell, run_cells
 from opgd.experiments.store import Key, Store, versions
 
@@ -119,7 +120,7 @@ def write_all(store: Store, *, figures: bool) -> Path:
     store.folder.mkdir(parents=True, exist_ok=True)
     splits = results_of(rows, "splits")
     if len(splits) or figures:
-        from opgd.experiments import figures as drawing
+        import opgd.experiments.figures as drawing
 
         if len(splits):
             drawing.save(drawing.draw_boxplots(splits), store.folder, "splits")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from opgd.experiments import paper
 from opgd.experiments.classification import METHODS, OWN_METHODS
+from opgd.experiments.paper import CLUSTERING, VOWEL
 
 MEASURES = {"ari": "adjusted Rand index", "nmi": "normalised mutual information"}
 
@@ -28,8 +28,8 @@ def vowel_table(results: pd.DataFrame) -> pd.DataFrame:
             "chosen": [_chosen(own) for own in rows["chosen"]],
             "log-likelihood": [_number(own, ".2f") for own in rows["objective"]],
             "log-loss": [f"{own:.3f}" for own in rows["log_loss"]],
-            "paper's error": [_number(paper.VOWEL.get(own, (None,))[0], ".3f") for own in order],
-            "paper chose": [paper.VOWEL.get(own, ("", ""))[1] for own in order],
+            "paper's error": [_number(VOWEL.get(own, (None,))[0], ".3f") for own in order],
+            "paper chose": [VOWEL.get(own, ("", ""))[1] for own in order],
         }
     )
 
@@ -60,7 +60,7 @@ def clustering_table(results: pd.DataFrame, method: str, measure: str) -> pd.Dat
     """Start and change: average, and where the change was best and worst, as in Table 2."""
     lines = []
     own = results[results["method"] == method]
-    for name in [name for name in paper.CLUSTERING if name in set(own["data"])]:
+    for name in [name for name in CLUSTERING if name in set(own["data"])]:
         rows = own[own["data"] == name].sort_values("replication")
         start, change = rows[f"{measure}_start"], rows[f"{measure}_end"] - rows[f"{measure}_start"]
         best, worst = change.idxmax(), change.idxmin()
@@ -71,9 +71,7 @@ def clustering_table(results: pd.DataFrame, method: str, measure: str) -> pd.Dat
                 "average": f"{start.mean():.1f}{change.mean():+.1f}",
                 "best": f"{start[best]:.1f}{change[best]:+.1f}",
                 "worst": f"{start[worst]:.1f}{change[worst]:+.1f}",
-                "paper's average": "{:.1f}{:+.1f}".format(
-                    *paper.CLUSTERING[name][place : place + 2]
-                ),
+                "paper's average": "{:.1f}{:+.1f}".format(*CLUSTERING[name][place : place + 2]),
             }
         )
     return pd.DataFrame(lines)
@@ -83,7 +81,7 @@ def mean_change(results: pd.DataFrame, method: str) -> pd.Series:
     """Average change of the adjusted Rand index by data set."""
     own = results[results["method"] == method]
     changes = (own["ari_end"] - own["ari_start"]).groupby(own["data"]).mean()
-    return changes.loc[[name for name in paper.CLUSTERING if name in changes]]
+    return changes.loc[[name for name in CLUSTERING if name in changes]]
 
 
 def starts_table(results: pd.DataFrame) -> pd.DataFrame:

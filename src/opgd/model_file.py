@@ -1,0 +1,177 @@
+"""save_model and load_model: fitted estimators in files without code."""
+
+import os
+import secrets
+from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from opgd._model_bytes import pack, unpack
+from opgd._model_parts import ESTIMATORS
+from opgd._model_state import described, loaded
+from opgd._model_values import NotStorable, Unfit, Writer
+from opgd._warnings import DataWarning, warn_caller
+
+__all__ = ["load_model", "save_model"]
+
+
+def save_model(estimator: Any, path: Any, *, overwrite: bool = False) -> None:
+    """Write a fitted estimator of this package to a file that holds data only.
+
+    The file is in the safetensors format and needs no trust: `load_model` runs nothing that is in
+    it. A loaded model gives the same answers bit by bit (with the same versions of NumPy and of
+    this package, on the same machine), and has the same fitted attributes.
+
+    The file appears under its name when it is complete and has been read back, never before.
+
+    Parameters
+    ----------
+    estimator : fitted OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, or \
+one of `opgd.baselines`
+        A subclass, a pipeline or an estimator of others is refused: its code cannot be stored.
+    path : str or path-like
+        Where to write, usually with the ending ``.safetensors``. The folder must exist.
+    overwrite : bool, default=False
+        Whether to replace a file that is there.
+
+    Warns
+    -----
+    DataWarning
+        When a parameter is no plain data: a splitter as `cv`, a callable as `scoring`, a
+        RandomState as `random_state`, a fitted mixture as `init`. The loaded model has the default
+        instead, which matters when it is fitted again (and to `OPGDMixture.sample`, which draws by
+        `random_state`). A Series of `priors` comes back as a dict. Callbacks, metadata requests and
+        attributes that are not ours are left out too.
+
+    See Also
+    --------
+    load_model : The way back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OPGDClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "iris.safetensors")
+    ...     same = load_model(Path(folder) / "iris.safetensors")
+    >>> bool((same.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    name = type(estimator).__name__
+    if name not in ESTIMATORS or type(estimator) is not ESTIMATORS[name].estimator:
+        raise TypeError(
+            f"Cannot save an object of type {name}; these can be saved: {', '.join(ESTIMATORS)}."
+        )
+    check_is_fitted(estimator)
+    path = _new_file(path, overwrite)
+    writer, left_out = Writer(), dict[str, str]()
+    try:
+        model = {"opgd": _our_version(), **described(estimator, writer, "", left_out)}
+        data = pack(model | {"left_out": left_out}, writer.tensors)
+        loaded(*unpack(BytesIO(data), len(data)))
+    except NotStorable as error:
+        raise TypeError(f"Cannot save this {name}: {error} cannot be stored.") from None
+    except Unfit as error:
+        raise ValueError(f"Cannot save this {name}: {error}.") from None
+    if left_out:
+        warn_caller(
+            f"Model files hold data only, so these are left out: {', '.join(left_out.values())}. "
+            "The loaded model has defaults instead, which matters when it is fitted again.",
+            DataWarning,
+        )
+    _write(path, data, overwrite)
+
+
+def load_model(path: Any) -> Any:
+    """Read a fitted estimator from a file of `save_model`.
+
+    Nothing in the file is run: it holds numbers and words, and says by one of our names which
+    estimator they belong to. Sizes, types, shapes and a checksum are verified before use.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    estimator : the fitted estimator
+
+    Raises
+    ------
+    ValueError
+        When the file is damaged, is no model of this package, or was made by a later version.
+
+    See Also
+    --------
+    save_model : The way there, with an example.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"Cannot load {str(path)!r}: it is a folder.")
+    if not path.exists():
+        raise FileNotFoundError(f"Cannot load {str(path)!r}: there is no such file.")
+    if not path.is_file():  # a pipe would wait for ever, a device never end
+        raise ValueError(f"Cannot load {str(path)!r}: it is not a regular file.")
+    try:
+        with path.open("rb") as stream:
+            return loaded(*unpack(stream, os.fstat(stream.fileno()).st_size))
+    except Unfit as error:
+        # what the file says of itself may be long
+        raise ValueError(f"Cannot load {str(path)!r}: {str(error)[:300]}.") from None
+
+
+def _our_version() -> str:
+    try:
+        return version("opgd")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _new_file(path: Any, overwrite: bool) -> Path:
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"Cannot save to {str(path)!r}: it is a folder.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot save to {str(path)!r}: there is no such folder.")
+    if os.path.lexists(path) and not overwrite:
+        raise _exists(path)
+    return path
+
+
+def _exists(path: Path) -> FileExistsError:
+    return FileExistsError(
+        f"Cannot save to {str(path)!r}: there is such a file; overwrite=True replaces it."
+    )
+
+
+def _write(path: Path, data: bytes, overwrite: bool) -> None:
+    """Write under another name in the same folder, then give the complete file its name."""
+    temporary = path.with_name(f".opgd-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _give_name(temporary, path, overwrite)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        try:
+            os.link(temporary, path)  # unlike a replacement, this fails if there is a file by now
+            return
+        except FileExistsError:
+            raise _exists(path) from None
+        except OSError:  # not every file system has links
+            if os.path.lexists(path):
+                raise _exists(path) from None
+    os.replace(temporary, path)

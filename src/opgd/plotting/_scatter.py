@@ -1,0 +1,158 @@
+"""Drawing rows, Gaussians, regions and arrows on two axes."""
+
+from typing import Any
+
+import numpy as np
+
+from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.plotting._styles import INK, WITHOUT_LABEL, Style
+
+MOST_NAMES = 60
+MANY = 5000
+"""Points beyond this become pixels in a drawing of vectors."""
+
+
+def marker_area(n_rows: int) -> float:
+    """In square points: smaller where rows are many."""
+    return float(np.clip(700 / np.sqrt(max(n_rows, 1)), 4, 30))
+
+
+def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style]) -> None:
+    """Rows by group; those without one are dots underneath."""
+    area = marker_area(len(points))
+    for code in np.unique(codes):
+        own, style = codes == code, WITHOUT_LABEL if code < 0 else styles[code]
+        ax.scatter(
+            *points[own].T,
+            s=area * (style.size if code >= 0 else 0.8),
+            marker=style.marker,
+            facecolors=style.colour if style.filled else "none",
+            edgecolors="white" if style.filled and code >= 0 else style.colour,
+            linewidths=0.3 if style.filled else 0.9,
+            alpha=0.8 if code >= 0 else 0.35,
+            zorder=2 if code >= 0 else 1.5,
+            rasterized=len(points) > MANY,
+        )
+
+
+def draw_wrong(ax: Any, points: FloatArray, n_rows: int) -> None:
+    """Rings around some of so many rows."""
+    area = max(2.2 * marker_area(n_rows), 24)
+    line = 0.7 if len(points) > 50 else 1.0
+    ax.scatter(*points.T, s=area, facecolors="none", edgecolors=INK, linewidths=line, zorder=3)
+
+
+def draw_ellipses(
+    ax: Any, centers: FloatArray, lengths: FloatArray, angles: FloatArray, styles: list[Style]
+) -> None:
+    """One outline, faintly filled, for each Gaussian."""
+    from matplotlib.patches import Ellipse
+
+    for center, (a, b), angle, style in zip(centers, lengths, angles, styles, strict=True):
+        shape: dict[str, Any] = {"width": 2 * a, "height": 2 * b, "angle": angle}
+        colour, line = style.colour, style.line
+        ax.add_patch(Ellipse(center, **shape, facecolor=colour, alpha=0.08, zorder=1))
+        outline: dict[str, Any] = {
+            "facecolor": "none",
+            "edgecolor": colour,
+            "linewidth": 1.8,
+            "linestyle": line,
+        }
+        ax.add_patch(Ellipse(center, **shape, **outline, zorder=4))
+
+
+def draw_badges(ax: Any, centers: FloatArray, names: list[str], styles: list[Style]) -> None:
+    """Short names at the means."""
+    for center, name, style in zip(centers, names, styles, strict=True):
+        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": style.colour, "alpha": 0.9}
+        ax.text(
+            *center, name, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=5,
+            clip_on=True,
+        )  # fmt: skip
+
+
+def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[Style]) -> None:
+    """A tint for each class where it is the strongest, and lines between them."""
+    from matplotlib.colors import to_rgb
+
+    present = np.unique(strongest)
+    tints = np.ones((len(styles), 3))
+    for code in present:
+        tints[code] = 0.78 + 0.22 * np.array(to_rgb(styles[code].colour))
+    extent = (grid[0, 0], grid[0, -1], grid[1, 0], grid[1, -1])
+    ax.imshow(
+        tints[strongest], extent=extent, origin="lower", aspect="auto", zorder=0,
+        interpolation="nearest",
+    )  # fmt: skip
+    if len(present) > 1:
+        for code in present:
+            inside = (strongest == code).astype(float)
+            ax.contour(*grid, inside, levels=[0.5], colors="#888888", linewidths=0.6, zorder=0.5)
+
+
+def draw_arrows(
+    ax: Any, origin: FloatArray, tips: FloatArray, names: list[str], frame: FloatArray
+) -> None:
+    """Arrows with names at their tips, which are moved up or down until none covers another."""
+    from matplotlib.patheffects import withStroke
+
+    height = frame[1, 1] - frame[0, 1]
+    right = tips[:, 0] >= origin[0]
+    levels = tips[:, 1].copy()
+    for side in (right, ~right):
+        levels[side] = spread_out(levels[side], 0.045 * height)
+    outline = [withStroke(linewidth=2.5, foreground="white")]
+    gap = 0.012 * (frame[1, 0] - frame[0, 0])
+    arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
+    for tip, level, name, to_right in zip(tips, levels, names, right, strict=True):
+        ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=6)
+        ax.text(
+            tip[0] + (gap if to_right else -gap),
+            level,
+            name,
+            ha="left" if to_right else "right",
+            va="center",
+            fontsize=9,
+            color=INK,
+            path_effects=outline,
+            zorder=7,
+        )
+
+
+def spread_out(values: FloatArray, gap: float) -> FloatArray:
+    """Numbers moved as little as is simple until neighbours are `gap` apart, in their order."""
+    order = np.argsort(values, kind="stable")
+    moved = values[order].copy()
+    for i in range(1, len(moved)):
+        moved[i] = max(moved[i], moved[i - 1] + gap)
+    moved += (values.mean() - moved.mean()) if len(moved) else 0.0
+    answer = np.empty_like(moved)
+    answer[order] = moved
+    return answer
+
+
+def row_handles(
+    names: list[str], styles: list[Style], codes: AnyArray
+) -> tuple[list[Any], list[str]]:
+    """Handles and names for a legend: the first sixty groups, and how many there are besides."""
+    from matplotlib.lines import Line2D
+
+    def handle(style: Style, size: float) -> Any:
+        face = style.colour if style.filled else "none"
+        marks = {"marker": style.marker, "markerfacecolor": face}
+        return Line2D(
+            [],
+            [],
+            color=style.colour,
+            linestyle="",
+            markersize=size,
+            **marks,  # type: ignore[arg-type]
+        )
+
+    handles, left = [handle(style, 7) for style in styles[:MOST_NAMES]], len(names) - MOST_NAMES
+    names = names[:MOST_NAMES]
+    if left > 0:
+        handles, names = [*handles, Line2D([], [], linestyle="")], [*names, f"and {left} more"]
+    if np.any(codes < 0):
+        handles, names = [*handles, handle(WITHOUT_LABEL, 6)], [*names, "no label, or another"]
+    return handles, names

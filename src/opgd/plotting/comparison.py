@@ -1,0 +1,128 @@
+"""ComparisonDisplay: how classifiers did on the same splits."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from opgd.core.types import FloatArray
+from opgd.plotting._drawing import one_axes, tidy
+from opgd.plotting._styles import COLOURS, INK
+from opgd.plotting._text import shown_names
+
+TITLES = {"error": "test error", "log_loss": "log-loss", "seconds": "seconds of a fit"}
+
+
+class ComparisonDisplay:
+    """Boxplots of the table that `opgd.compare` makes.
+
+    Use `from_table`. A box goes from the lower to the upper quartile, with a line at the median;
+    whiskers go to the least and the greatest; every split is a point.
+
+    Attributes
+    ----------
+    methods : list of str
+        Names in the order of the table, in full.
+    values : list of ndarray
+        For each method its splits, those that failed left out.
+    quartiles : ndarray of shape (n_methods, 5)
+        Least, lower quartile, median, upper quartile and greatest; nan if all splits failed.
+    n_failed : list of int
+        For each method the number of splits on which it failed.
+    metric : str
+    ax_, figure_ : matplotlib Axes and Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import compare
+    >>> from opgd.plotting import ComparisonDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> table = compare(X, y, ["LDA", "RDA"], cv=3, random_state=0, verbose=0)
+    >>> ComparisonDisplay.from_table(table, draw=False).quartiles.shape
+    (2, 5)
+    """
+
+    def __init__(self, *, methods: list[str], values: list[FloatArray], metric: str) -> None:
+        self.methods = methods
+        self.values = [own[np.isfinite(own)] for own in values]
+        self.n_failed = [int(np.sum(~np.isfinite(own))) for own in values]
+        self.quartiles = np.array([_quartiles(own) for own in self.values])
+        self.metric = metric
+
+    @classmethod
+    def from_table(
+        cls, table: Any, metric: str = "error", *, ax: Any = None, draw: bool = True
+    ) -> Self:
+        """Take a column of the table by method and draw it.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame, of `opgd.compare`
+        metric : {"error", "log_loss", "seconds"} or another column of numbers, default="error"
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : ComparisonDisplay
+        """
+        missing = [name for name in ("method", metric) if name not in table]
+        if missing or not len(table):
+            raise ValueError(f"table has no rows, or no column {missing}; see opgd.compare.")
+        names, values = np.asarray(table["method"]), np.asarray(table[metric], dtype=np.float64)
+        methods = list(dict.fromkeys(names.tolist()))
+        own = [values[names == method] for method in methods]
+        display = cls(methods=[str(name) for name in methods], values=own, metric=metric)
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self : ComparisonDisplay
+        """
+        ax = one_axes(ax, (6.4, 1.1 + 0.5 * len(self.methods)))
+        for place, own in enumerate(self.values):
+            if len(own):
+                self._draw_box(ax, place, own)
+        names = shown_names(self.methods)
+        failed = [
+            f"{n} ({k} failed)" if k else n for n, k in zip(names, self.n_failed, strict=True)
+        ]
+        ax.set_yticks(np.arange(len(names)), failed)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.set_xlabel(shown_names([TITLES.get(self.metric, self.metric)])[0])
+        if self.metric == "seconds":
+            ax.set_xscale("log")
+        ax.use_sticky_edges = False  # boxes that begin at 0 leave room for points there
+        ax.margins(x=0.04)
+        ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+        ax.set_axisbelow(True)
+        tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_box(self, ax: Any, place: int, own: FloatArray) -> None:
+        least, lower, median, upper, greatest = self.quartiles[place]
+        ax.plot([least, greatest], [place, place], color=INK, linewidth=1, zorder=1)
+        box = {"facecolor": "#cfe3f6", "edgecolor": INK, "linewidth": 1, "zorder": 2}
+        ax.barh(place, upper - lower, 0.5, left=lower, **box)
+        ax.plot([median] * 2, [place - 0.25, place + 0.25], color=COLOURS[2], lw=2.2, zorder=3)
+        steps = np.linspace(-0.18, 0.18, len(own)) if len(own) > 1 else np.zeros(1)
+        marks = {"s": 14, "color": COLOURS[0], "edgecolors": INK, "linewidths": 0.5}
+        ax.scatter(own, place + steps, **marks, zorder=4)
+
+
+def _quartiles(values: FloatArray) -> FloatArray:
+    if not len(values):
+        return np.full(5, np.nan)
+    quartiles: FloatArray = np.percentile(values, [0, 25, 50, 75, 100])
+    return quartiles

@@ -1,0 +1,253 @@
+"""ComponentsDisplay: scores against sizes, to choose numbers of axes or clusters by eye."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from opgd._axes_search import first_axes
+from opgd._estimator import GaussianClassifier
+from opgd.core.types import AnyArray, FloatArray
+from opgd.plotting._drawing import integer_ticks, outside_legend, several_axes, tidy
+from opgd.plotting._fitted import check_has_axes, checked_rows, class_codes
+from opgd.plotting._styles import COLOURS, INK, MARKERS
+from opgd.plotting._text import shown_names
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values against sizes; standard errors where there are any."""
+
+    name: str
+    sizes: AnyArray
+    values: FloatArray
+    standard_errors: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves with one vertical axis."""
+
+    label: str
+    curves: list[Curve]
+    kind: str = "line"  # or "bar"
+    chosen: tuple[float, float] | None = None  # size and value to be marked
+    log: bool = False
+
+
+@dataclass
+class ComponentsDisplay:
+    """Scores against numbers of axes, or of clusters.
+
+    Use `from_estimator`, `from_cv`, `from_mixture` or `from_eigenvalues`.
+
+    Attributes
+    ----------
+    panels : list of Panel
+        Each with a `label`, `curves` (`name`, `sizes`, `values`, `standard_errors`), and the size
+        and value of the `chosen` model.
+    size_label : str
+        What sizes are numbers of.
+    axes_ : list of matplotlib Axes, one for each panel
+    ax_, figure_ : matplotlib Axes (the first) and Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import ComponentsDisplay
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = OPGDClassifier(n_components=4).fit(X, y)
+    >>> display = ComponentsDisplay.from_estimator(model, X, y, draw=False)
+    >>> [panel.label for panel in display.panels]
+    ['log-likelihood', 'share of the gain', 'error']
+    """
+
+    panels: list[Panel]
+    size_label: str
+    ax_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None, draw: bool = True
+    ) -> Self:
+        """What each axis of a fitted classifier or mixture adds.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of opgd that has axes
+        X, y : array-likes of shapes (n_samples, n_features) and (n_samples,), default=None
+            Rows on which a classifier's error with its first 1, 2, ... axes is counted; rows that
+            the fit has not seen tell most.
+        ax : sequence of matplotlib Axes, default=None
+            Where to draw, one for each panel; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : ComponentsDisplay
+        """
+        check_has_axes(estimator)
+        sizes = np.arange(1, len(estimator.components_) + 1)
+        is_classifier = isinstance(estimator, GaussianClassifier)
+        panels = []
+        if hasattr(estimator, "component_log_likelihoods_"):
+            label = "log-likelihood" if is_classifier else "objective"
+            values = np.asarray(estimator.component_log_likelihoods_)
+            panels.append(Panel(label, [Curve("training rows", sizes, values)]))
+            shares = np.asarray(estimator.component_shares_)
+            panels.append(Panel("share of the gain", [Curve("each axis", sizes, shares)], "bar"))
+        if X is not None and y is not None and is_classifier:
+            errors = first_axes_errors(estimator, X, y)
+            panels.append(Panel("error", [Curve("rows given", sizes, errors)]))
+        if not panels:
+            raise ValueError(
+                f"{type(estimator).__name__} keeps no likelihoods of its axes; pass X and y."
+            )
+        return cls(panels, "number of axes")._drawn(ax, draw)
+
+    @classmethod
+    def from_cv(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
+        """Score on rows left out against the number of axes, best over all other settings.
+
+        Parameters
+        ----------
+        estimator : fitted OPGDClassifierCV
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : ComponentsDisplay
+        """
+        check_is_fitted(estimator, "cv_results_")
+        table, n_splits = estimator.cv_results_, estimator.n_splits_
+        counts, scores = table["param_n_components"].astype(int), table["mean_test_score"]
+        scores = np.where(np.isfinite(scores), scores, -np.inf)
+        sizes = np.unique(counts)
+        best = np.array(
+            [np.flatnonzero(counts == s)[np.argmax(scores[counts == s])] for s in sizes]
+        )
+        kept = np.isfinite(scores[best])
+        sizes, best = sizes[kept], best[kept]
+        spread = None
+        if n_splits > 1:
+            spread = table["std_test_score"][best] / np.sqrt(n_splits - 1)
+        chosen = (float(counts[estimator.best_index_]), float(scores[estimator.best_index_]))
+        name = "mean, standard error" if n_splits > 1 else "rows left out"
+        curve = Curve(f"best of the other settings\n({name})", sizes, scores[best], spread)
+        label = "score" if callable(estimator.scoring) else str(estimator.scoring)
+        return cls([Panel(label, [curve], chosen=chosen)], "number of axes")._drawn(ax, draw)
+
+    @classmethod
+    def from_mixture(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
+        """BIC and ICL against the number of clusters; less is better.
+
+        Parameters
+        ----------
+        estimator : fitted OPGDMixture
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : ComponentsDisplay
+        """
+        check_is_fitted(estimator, "selection_")
+        table = estimator.selection_
+        order = np.argsort(table["n_clusters"])
+        sizes = table["n_clusters"][order]
+        shown = list(dict.fromkeys(["bic", "icl", estimator.criterion]))
+        curves = [Curve(own.upper(), sizes, table[own][order]) for own in shown]
+        place = np.flatnonzero(table["n_clusters"] == estimator.n_clusters_)[0]
+        chosen = float(estimator.n_clusters_), float(table[estimator.criterion][place])
+        panel = Panel("criterion (less is better)", curves, chosen=chosen)
+        return cls([panel], "number of clusters")._drawn(ax, draw)
+
+    @classmethod
+    def from_eigenvalues(cls, eigenvalues: Any, *, ax: Any = None, draw: bool = True) -> Self:
+        """Scree plot: eigenvalues from the largest, on a logarithmic scale.
+
+        Parameters
+        ----------
+        eigenvalues : array-like, or fitted OPGDMixture
+            A mixture's `eigenvalues_` are those of the correlation matrix of the columns.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : ComponentsDisplay
+        """
+        own = getattr(eigenvalues, "eigenvalues_", eigenvalues)
+        values = np.sort(np.asarray(own, dtype=np.float64).ravel())[::-1]
+        if not len(values) or not np.all(values > 0):
+            raise ValueError("eigenvalues must be positive numbers.")
+        curve = Curve("eigenvalues", np.arange(1, len(values) + 1), values)
+        return cls([Panel("eigenvalue", [curve], log=True)], "component")._drawn(ax, draw)
+
+    def _drawn(self, ax: Any, draw: bool) -> Self:
+        return self.plot(ax) if draw else self
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, or a sequence of them, default=None
+            Where to draw, one for each panel; None makes a new figure.
+
+        Returns
+        -------
+        self : ComponentsDisplay
+        """
+        wide = any(panel.chosen or len(panel.curves) > 1 for panel in self.panels)
+        own = several_axes(ax, len(self.panels), (6.4 if wide else 3.9, 3.4), 3)
+        for one, panel in zip(own, self.panels, strict=True):
+            self._draw_panel(one, panel)
+        self.axes_, self.ax_, self.figure_ = own, own[0], own[0].figure
+        return self
+
+    def _draw_panel(self, ax: Any, panel: Panel) -> None:
+        handles = []
+        for curve, colour, marker in zip(panel.curves, COLOURS, MARKERS, strict=False):
+            if panel.kind == "bar":
+                handles.append(ax.bar(curve.sizes, curve.values, 0.6, color=colour))
+                continue
+            error = {"yerr": curve.standard_errors, "capsize": 3, "color": colour}
+            handles.append(
+                ax.errorbar(curve.sizes, curve.values, marker=marker, markersize=5, **error)
+            )
+        names = [curve.name for curve in panel.curves]
+        if panel.chosen is not None:
+            ring = {"s": 140, "facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
+            handles.append(ax.scatter(*panel.chosen, **ring, zorder=4))
+            names.append("chosen")
+        if len(names) > 1:
+            outside_legend(ax, handles, ["\n".join(shown_names(n.split("\n"))) for n in names], "")
+        if panel.log:
+            ax.set_yscale("log")
+        ax.set_xlabel("axis" if panel.kind == "bar" else self.size_label)
+        ax.set_ylabel(shown_names([panel.label])[0])
+        integer_ticks(ax)
+        tidy(ax)
+
+
+def first_axes_errors(estimator: Any, X: Any, y: Any) -> FloatArray:
+    """Share of labelled rows that the first 1, 2, ... axes give to a wrong class, (q,)."""
+    checked_rows(estimator, X, y)
+    codes = class_codes(estimator, y)
+    known = codes >= 0
+    if not known.any():
+        raise ValueError("y has no labels of the estimator's classes.")
+    cuts = [first_axes(estimator, q) for q in range(1, len(estimator.components_) + 1)]
+    found = [np.argmax(cut._class_log_joint(X), axis=1) for cut in cuts]
+    return np.array([np.mean((own != codes)[known]) for own in found])

@@ -1,0 +1,89 @@
+"""ConvergenceDisplay: the course of a search."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from opgd.core.types import FloatArray
+from opgd.plotting._drawing import integer_ticks, one_axes, tidy
+from opgd.plotting._styles import COLOURS
+
+
+class ConvergenceDisplay:
+    """Loss before a search and after each of its iterations.
+
+    Use `from_estimator`.
+
+    Attributes
+    ----------
+    losses : ndarray of shape (n_iter + 1,)
+        Minus the mean log posterior of a classifier, minus the mean objective of a mixture.
+    converged : bool
+        Whether the search ended by `tol`.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import ConvergenceDisplay
+    >>> model = OPGDClassifier().fit(*load_iris(return_X_y=True))
+    >>> display = ConvergenceDisplay.from_estimator(model, draw=False)
+    >>> bool(display.losses[-1] < display.losses[0])
+    True
+    """
+
+    def __init__(self, *, losses: FloatArray, converged: bool) -> None:
+        self.losses = losses
+        self.converged = converged
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
+        """Read the losses and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of opgd that has `loss_curve_`
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+        """
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "loss_curve_"):
+            raise TypeError(f"{type(estimator).__name__} makes no search that has a loss_curve_.")
+        losses = np.asarray(estimator.loss_curve_, dtype=np.float64)
+        display = cls(losses=losses, converged=bool(estimator.converged_))
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self : ConvergenceDisplay
+        """
+        ax = one_axes(ax, (5.6, 3.6))
+        few = "o" if len(self.losses) <= 30 else ""
+        ax.plot(
+            np.arange(len(self.losses)), self.losses, color=COLOURS[0], marker=few, markersize=4
+        )
+        n_iter = len(self.losses) - 1
+        ended = "converged" if self.converged else "not converged"
+        ax.set_title(f"{ended} after {n_iter} iteration{'s' * (n_iter != 1)}", fontsize=10)
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("loss (mean, the less the better)")
+        integer_ticks(ax)
+        tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

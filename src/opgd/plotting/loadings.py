@@ -1,0 +1,167 @@
+"""LoadingsDisplay: what columns contribute to the axes."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from opgd._validation import check_integer
+from opgd.core.types import FloatArray, IntArray
+from opgd.plotting._drawing import outside_legend, several_axes, tidy
+from opgd.plotting._fitted import (
+    axis_names,
+    check_has_axes,
+    checked_rows,
+    chosen_axes,
+    column_names,
+    correlations,
+    standardised_coefficients,
+)
+from opgd.plotting._styles import COLOURS, INK
+from opgd.plotting._text import shown_names
+
+MOST_COLUMNS = 15
+MOST_AXES = 4
+
+
+class LoadingsDisplay:
+    """Standardised coefficients of columns, and correlations of columns with the scores.
+
+    Use `from_estimator`. A coefficient says what a column adds to the score while the others stay;
+    a correlation says how much the column alone is like the score. Where columns go together the
+    two can differ in size and in sign.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_axes, n_features)
+        Coefficients times standard deviations of the training columns.
+    correlations : ndarray of shape (n_axes, n_features) or None
+        Correlations of columns with scores (structure loadings); nan for constant columns.
+    columns : list of str
+        Names of the columns, in full.
+    order : ndarray of shape (n_axes, n_drawn)
+        Columns that are drawn, by axis, the largest coefficient first.
+    axis_labels : list of str
+        Titles of the panels.
+    axes_ : list of matplotlib Axes, one for each axis of the model
+    ax_, figure_ : matplotlib Axes (the first) and Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import LoadingsDisplay
+    >>> wine = load_wine(as_frame=True)
+    >>> model = OPGDClassifier(n_components=2).fit(wine.data, wine.target)
+    >>> display = LoadingsDisplay.from_estimator(model, wine.data, top=3, draw=False)
+    >>> [display.columns[j] for j in display.order[0]]
+    ['flavanoids', 'od280/od315_of_diluted_wines', 'color_intensity']
+    """
+
+    def __init__(
+        self,
+        *,
+        coefficients: FloatArray,
+        correlations: FloatArray | None,
+        columns: list[str],
+        order: IntArray,
+        axis_labels: list[str],
+    ) -> None:
+        self.coefficients = coefficients
+        self.correlations = correlations
+        self.columns = columns
+        self.order = order
+        self.axis_labels = axis_labels
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        axes: Any = None,
+        top: int | None = None,
+        ax: Any = None,
+        draw: bool = True,
+    ) -> Self:
+        """Compute the loadings and draw them.
+
+        Parameters
+        ----------
+        estimator : fitted estimator of opgd that has axes
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows for the correlations.
+        axes : sequence of int, default=None
+            Indices of axes, from 0; None means the first four.
+        top : int, default=None
+            Draw so many columns on each axis, those with the largest coefficients; None means
+            fifteen.
+        ax : sequence of matplotlib Axes, default=None
+            Where to draw, one for each axis of the model; None makes a new figure.
+        draw : bool, default=True
+            False only computes the arrays.
+
+        Returns
+        -------
+        display : LoadingsDisplay
+        """
+        check_has_axes(estimator)
+        n_components = len(estimator.components_)
+        own = chosen_axes(
+            range(min(MOST_AXES, n_components)) if axes is None else axes, n_components
+        )
+        coefficients = standardised_coefficients(estimator)[own]
+        top = MOST_COLUMNS if top is None else check_integer("top", top, 1)
+        structure = None
+        if X is not None:
+            structure = correlations(checked_rows(estimator, X), estimator.components_[own])
+        display = cls(
+            coefficients=coefficients,
+            correlations=structure,
+            columns=column_names(estimator),
+            order=np.argsort(-np.abs(coefficients), axis=1, kind="stable")[:, :top],
+            axis_labels=axis_names(estimator, own),
+        )
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw bars of coefficients, and points of correlations.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, default=None
+            Where to draw, one for each axis of the model; None makes a new figure.
+
+        Returns
+        -------
+        self : LoadingsDisplay
+        """
+        n_drawn = self.order.shape[1]
+        panels = several_axes(ax, len(self.order), (5.2, 1.2 + 0.24 * n_drawn), 2)
+        shown = shown_names(self.columns)
+        for panel, i in zip(panels, range(len(panels)), strict=True):
+            self._draw_axis(panel, i, shown)
+        handles, names = panels[0].get_legend_handles_labels()
+        last = panels[min(1, len(panels) - 1)]
+        outside_legend(last, handles[::-1], names[::-1], "")
+        if n_drawn < len(self.columns) and ax is None:
+            note = f"the {n_drawn} largest coefficients of {len(self.columns)} on each axis"
+            panels[0].figure.suptitle(note, fontsize=10)
+        self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
+        return self
+
+    def _draw_axis(self, ax: Any, i: int, shown: list[str]) -> None:
+        drawn = self.order[i]
+        places = np.arange(len(drawn))
+        label = "coefficient times\nstandard deviation"
+        ax.barh(places, self.coefficients[i, drawn], 0.6, color=COLOURS[0], label=label)
+        if self.correlations is not None:
+            marks = {"marker": "D", "s": 24, "color": COLOURS[2], "zorder": 3}
+            label = "correlation of column\nand score"
+            ax.scatter(self.correlations[i, drawn], places, label=label, **marks)
+        ax.axvline(0, color=INK, linewidth=0.8)
+        ax.set_yticks(places, [shown[j] for j in drawn])
+        ax.set_ylim(len(drawn) - 0.4, -0.6)
+        ax.set_title(self.axis_labels[i], fontsize=10)
+        ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+        ax.set_axisbelow(True)
+        tidy(ax)

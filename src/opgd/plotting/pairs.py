@@ -1,0 +1,200 @@
+"""PairsDisplay: all pairs of several axes."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from opgd.core.types import FloatArray
+from opgd.plotting._drawing import legend_columns, outside_legend, pyplot, tidy
+from opgd.plotting._fitted import check_has_axes, chosen_axes
+from opgd.plotting._projected import ProjectedRows, ellipses, project, region_scale
+from opgd.plotting._scatter import MOST_NAMES, draw_ellipses, draw_rows, row_handles
+from opgd.plotting._styles import INK, Style, class_styles
+from opgd.plotting._text import shown_names
+from opgd.plotting.projection import MOST_ROWS, gaussian_styles
+
+MOST_AXES = 4
+MOST_INSIDE = 8
+"""Legends with more groups go to the right of all panels."""
+
+
+class PairsDisplay:
+    """Rows on all pairs of some axes, below a diagonal of densities.
+
+    Use `from_estimator`. On the diagonal are the densities of the classes on one axis by the
+    model, times their priors.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_drawn, n_axes)
+        The rows that are drawn, on the axes chosen.
+    codes, names, kind, rows, n_rows, gaussian_codes, level, axis_labels
+        As in `ProjectionDisplay`.
+    means, covariances : ndarrays of shape (n_gaussians, n_axes[, n_axes])
+        The model's Gaussians on the axes.
+    points : ndarray of shape (200, n_axes)
+        Where densities are computed.
+    densities : ndarray of shape (n_groups, 200, n_axes)
+        Densities of the classes (or clusters), times their priors.
+    axes_ : ndarray of matplotlib Axes, (n_axes, n_axes)
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import PairsDisplay
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = OPGDClassifier(n_components=3).fit(X, y)
+    >>> PairsDisplay.from_estimator(model, X, y, draw=False).densities.shape
+    (3, 200, 3)
+    """
+
+    def __init__(self, projected: ProjectedRows, *, level: float = 0.9) -> None:
+        region_scale(level, 2)
+        self._projected = own = projected
+        self.level = level
+        self.scores, self.codes, self.names = own.scores, own.codes, own.names
+        self.kind, self.rows, self.n_rows = own.kind, own.rows, own.n_rows
+        self.means, self.covariances = own.means, own.covariances
+        self.gaussian_codes, self.axis_labels = own.gaussian_codes, own.axis_labels
+        self.points, self.densities = marginal_densities(own)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        axes: Any = None,
+        level: float = 0.9,
+        max_rows: int | None = MOST_ROWS,
+        draw: bool = True,
+        **plot_options: Any,
+    ) -> Self:
+        """Project rows on several axes and draw them.
+
+        Parameters
+        ----------
+        estimator, X, y, level, max_rows, draw
+            As in `ProjectionDisplay`.
+        axes : sequence of int, default=None
+            Indices of two or more axes, from 0; None means the first four.
+        **plot_options
+            For `plot`.
+
+        Returns
+        -------
+        display : PairsDisplay
+        """
+        check_has_axes(estimator)
+        n_components = len(estimator.components_)
+        own = chosen_axes(
+            range(min(MOST_AXES, n_components)) if axes is None else axes, n_components
+        )
+        if len(own) < 2:
+            raise ValueError("pairs need two axes or more; ProjectionDisplay draws one.")
+        display = cls(project(estimator, X, y, own, max_rows), level=level)
+        return display.plot(**plot_options) if draw else display
+
+    def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : array of matplotlib Axes of shape (n_axes, n_axes), default=None
+            Where to draw; None makes a new figure.
+        gaussians : bool, default=True
+            Whether to draw the ellipses.
+
+        Returns
+        -------
+        self : PairsDisplay
+        """
+        own, n_axes = self._projected, self.scores.shape[1]
+        grid, columns = ax, legend_columns(min(len(own.names), MOST_NAMES))
+        many = len(own.names) > MOST_INSIDE
+        if grid is None:
+            size = (2.5 * n_axes + (1.7 * columns if many else 0.0), 2.3 * n_axes)
+            grid = pyplot().subplots(n_axes, n_axes, figsize=size, layout="constrained")[1]
+        grid = np.array(grid, dtype=object)
+        if grid.shape != (n_axes, n_axes):
+            raise ValueError(f"ax must be axes of shape {(n_axes, n_axes)}, got {grid.shape}.")
+        styles, outlines = class_styles(len(own.names)), gaussian_styles(own)
+        for i in range(n_axes):
+            for j in range(n_axes):
+                if j > i:
+                    grid[i, j].set_axis_off()
+                elif j == i:
+                    self._draw_densities(grid[i, i], i, outlines)
+                else:
+                    self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
+        self._label(grid)
+        handles, names = row_handles(shown_names(own.names), styles, own.codes)
+        if gaussians:
+            from matplotlib.lines import Line2D
+
+            handles.append(Line2D([], [], color=INK, linewidth=1.8))
+            names.append(f"ellipse: {100 * self.level:.3g} % of a\nGaussian, by the model")
+        outside = many and ax is None  # above the diagonal there is room for few
+        beside = grid[0, 0].figure if outside else grid[0, 0]
+        outside_legend(beside, handles, names, own.kind, makes_room=outside)
+        if own.n_rows > len(own.scores):
+            title = f"{len(own.scores)} of {own.n_rows} rows drawn"
+            grid[0, 0].figure.suptitle(title, fontsize=10)
+        self.axes_, self.figure_ = grid, grid[0, 0].figure
+        return self
+
+    def _draw_pair(
+        self, ax: Any, pair: list[int], styles: list[Style], outlines: list[Style] | None
+    ) -> None:
+        own = self._projected
+        draw_rows(ax, own.scores[:, pair], own.codes, styles)
+        if outlines is not None:
+            covariances = own.covariances[:, pair][:, :, pair]
+            shapes = ellipses(covariances, self.level)
+            draw_ellipses(ax, own.means[:, pair], *shapes, outlines)
+            ax.autoscale_view()
+
+    def _draw_densities(self, ax: Any, i: int, outlines: list[Style]) -> None:
+        first = np.searchsorted(self.gaussian_codes, np.arange(len(self.densities)))
+        for k, density in enumerate(self.densities[:, :, i]):
+            style = outlines[first[k]]
+            ax.plot(self.points[:, i], density, color=style.colour, linestyle=style.line)
+            ax.fill_between(self.points[:, i], density, color=style.colour, alpha=0.1, linewidth=0)
+        ax.set_ylim(bottom=0)
+
+    def _label(self, grid: Any) -> None:
+        """Labels at the left and at the bottom; the shares at the bottom only."""
+        n_axes = len(grid)
+        for ax in grid.flat:
+            tidy(ax)
+        for i in range(n_axes):
+            grid[-1, i].set_xlabel(self.axis_labels[i].replace(" (", "\n("), fontsize=9)
+            if i:
+                grid[i, 0].set_ylabel(self.axis_labels[i].split(" (")[0], fontsize=9)
+            grid[i, i].set_yticks([])
+            if i < n_axes - 1:
+                for ax in grid[i, : i + 1]:
+                    ax.tick_params(labelbottom=False)
+            for ax in grid[i, 1:i]:
+                ax.tick_params(labelleft=False)
+            for ax in grid[i:, i]:  # one scale for each column
+                ax.set_xlim(grid[-1, i].get_xlim() if i < n_axes - 1 else None)
+
+
+def marginal_densities(own: ProjectedRows) -> tuple[FloatArray, FloatArray]:
+    """Points (200, q) and densities of the groups there, times their priors, (K, 200, q)."""
+    deviations = np.sqrt(np.diagonal(own.covariances, axis1=1, axis2=2))  # (C, q)
+    low = np.minimum((own.means - 3 * deviations).min(axis=0), own.scores.min(axis=0))
+    high = np.maximum((own.means + 3 * deviations).max(axis=0), own.scores.max(axis=0))
+    points = np.linspace(low, high, 200)
+    densities = np.zeros((len(own.gaussian_names), *points.shape))
+    priors = np.exp(own.log_priors) / np.exp(own.log_priors).sum()
+    for code, prior, mean, deviation in zip(
+        own.gaussian_codes, priors, own.means, deviations, strict=True
+    ):
+        z = (points - mean) / deviation
+        densities[code] += prior * np.exp(-0.5 * z * z) / (deviation * np.sqrt(2 * np.pi))
+    return points, densities
