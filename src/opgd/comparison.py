@@ -87,7 +87,8 @@ def compare(
     cv : int, splitter or iterable of splits, default=5
         Rows left out for testing; a number means so many stratified, shuffled folds.
     inner_cv : int, float or splitter, default=5
-        Rows left out of the training rows to choose settings; a float is the share left out once.
+        Rows left out of the training rows to choose settings: a number means so many stratified,
+        shuffled folds, a float the share left out once.
     groups : array-like of shape (n_samples,), default=None
         Groups of rows, for splitters (both) that keep them together.
     n_jobs : int, default=None
@@ -166,6 +167,9 @@ def _inner_splitter(inner_cv: Any, y: AnyArray, rng: np.random.RandomState) -> A
             )
         seed = rng.randint(2**31 - 1)
         return StratifiedShuffleSplit(1, test_size=float(inner_cv), random_state=seed)
+    if isinstance(inner_cv, Integral) and int(inner_cv) > 1:
+        seed = rng.randint(2**31 - 1)
+        return StratifiedKFold(int(inner_cv), shuffle=True, random_state=seed)
     try:
         check_cv(inner_cv, y, classifier=True)
     except ValueError as error:

@@ -47,8 +47,8 @@ def load_dataset(
     Returns
     -------
     data : Bunch
-        `data` (n_samples, n_features), in original units (yeast: standardised), sorted by the
-        first column, then the second, and so on; vowel in its original order. `target`
+        `data` (n_samples, n_features), in original units (yeast: standardised), shuffled,
+        always alike; vowel in its original order. `target`
         (n_samples,), strings. `feature_names` and `target_names`, lists. `DESCR`: origin, licence
         and size. `frame`: all of it in one pandas table, or None without pandas. With vowel also
         `speaker` (0 to 14) and `split` ("train" or "test"), (n_samples,) each.
