@@ -375,7 +375,7 @@ def test_inputs_are_left_as_they_were(iris):
 def test_progress_counts_methods_and_splits(iris, capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    table = compare(*iris, QUICK, cv=HALVES, verbose=1)
+    table = compare(*iris, QUICK, cv=HALVES, random_state=0, verbose=1)
     assert "4/4" in capsys.readouterr().out
     pd.testing.assert_frame_equal(
         table.drop(columns="seconds"), found(*iris, QUICK, cv=HALVES, verbose=0)
