@@ -63,11 +63,9 @@ error when one speaker at a time is left out.
 
 {markdown(table)}
 
-LDA, RDA and SAVE need no search and agree with the paper up to ties between settings and the
-number of rows by which covariances are divided. CPCDA differs by the way the common axes are found
-(a search to convergence here) and ranked (by pooled variance). OPGD's error on Vowel says little:
-optima of nearly the same objective have test errors from .390 to .506, so the objective is shown
-too.
+LDA, RDA and SAVE need no search. CPCDA's common axes are searched to convergence here and ranked by
+their pooled variance, which may be why it differs. OPGD's error on Vowel depends much on the local
+optimum, as the random starts below show, so the objective is shown too.
 """
 
 
@@ -130,8 +128,8 @@ of Section 3.2; of random starts the least / median / largest is shown.
 
 {chr(10).join(lines)}
 
-One start costs a twentieth of twenty. It does not find the best of their objectives where there are
-many axes; but a higher objective is not less test error there either.
+One start costs a twentieth of twenty; these lines say what that saving costs. More starts
+(`n_init`) find higher objectives, which is not always less test error.
 """
 
 
