@@ -373,8 +373,14 @@ def test_inputs_are_left_as_they_were(iris):
 
 
 def test_progress_counts_methods_and_splits(iris, capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    for name, value in {
+        "FORCE_COLOR": "1",
+        "TTY_COMPATIBLE": "1",
+        "TTY_INTERACTIVE": "1",
+        "TERM": "xterm",
+        "COLUMNS": "120",
+    }.items():
+        monkeypatch.setenv(name, value)
     table = compare(*iris, QUICK, cv=HALVES, random_state=0, verbose=1)
     assert "4/4" in capsys.readouterr().out
     pd.testing.assert_frame_equal(
