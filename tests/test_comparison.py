@@ -381,6 +381,7 @@ def test_progress_counts_methods_and_splits(iris, capsys, monkeypatch):
         "COLUMNS": "120",
     }.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr("rich._console", None)  # made before, for whatever terminal there was
     table = compare(*iris, QUICK, cv=HALVES, random_state=0, verbose=1)
     assert "4/4" in capsys.readouterr().out
     pd.testing.assert_frame_equal(
