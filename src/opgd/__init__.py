@@ -6,6 +6,7 @@ from opgd.classifier_cv import OPGDClassifierCV
 from opgd.comparison import compare
 from opgd.mixture import OPGDMixture
 from opgd.model_file import load_model, save_model
+from opgd.report import write_report
 from opgd.semi_supervised import OPGDSemiSupervised
 
 __version__ = "0.1.0.dev0"
@@ -19,4 +20,5 @@ __all__ = [
     "compare",
     "load_model",
     "save_model",
+    "write_report",
 ]

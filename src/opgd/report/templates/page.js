@@ -1,0 +1,104 @@
+"use strict";
+// What all parts of the page share: the data, safe text, colours of the theme.
+const report = (() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const byId = (id) => document.getElementById(id);
+  const arrays = { float32: Float32Array, int16: Int16Array, int32: Int32Array };
+
+  function unpack(packed) {
+    const text = atob(packed.data);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return new arrays[packed.type](bytes.buffer); // little-endian, as every browser's machine is
+  }
+
+  // Numbers of one quantity; unpacked when they are first asked for.
+  function lazyNumbers(packed) {
+    let values = null;
+    return () => {
+      if (values === null) {
+        const raw = unpack(packed);
+        values = new Float64Array(raw.length);
+        for (let i = 0; i < raw.length; i++) values[i] = packed.offset + packed.step * raw[i];
+      }
+      return values;
+    };
+  }
+
+  // In the middle, as names often differ at the ends; whole characters, no controls, no marks of direction.
+  function shortText(text, longest = 40) {
+    const marks = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+    const characters = [...String(text).replace(marks, " ")];
+    if (characters.length <= longest) return characters.join("");
+    const tail = Math.floor((longest - 1) / 2);
+    return characters.slice(0, longest - 1 - tail).join("") + "…" + characters.slice(-tail).join("");
+  }
+
+  // Plotly reads a kind of HTML in its texts.
+  const plotlyText = (text, longest = 40) =>
+    shortText(text, longest).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+  function element(tag, text, attributes = {}) {
+    const own = document.createElement(tag);
+    if (text !== undefined) own.textContent = text;
+    for (const [key, value] of Object.entries(attributes)) own.setAttribute(key, value);
+    return own;
+  }
+
+  function shownNumber(value) {
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("-", "−");
+    return String(Number(value.toPrecision(4))).replace("-", "−");
+  }
+
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function layout() {
+    const axis = { gridcolor: style("--grid"), zerolinecolor: style("--grid"), linecolor: style("--grid"), automargin: true };
+    const ink = style("--soft");
+    return {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "closest",
+      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
+      margin: { l: 56, r: 12, t: 12, b: 48 }, hoverdistance: 12,
+      xaxis: { ...axis }, yaxis: { ...axis },
+      newselection: { line: { color: style("--accent"), width: 1.5 } }, activeselection: { opacity: 0.1 },
+    };
+  }
+  const config = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false };
+
+  function hasWebGL() {
+    try {
+      return Boolean(document.createElement("canvas").getContext("webgl"));
+    } catch {
+      return false;
+    }
+  }
+
+  const listeners = [];
+  const isDark = () => {
+    const chosen = document.documentElement.dataset.theme;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  };
+  function showTheme() {
+    byId("theme").textContent = isDark() ? "Light" : "Dark";
+    byId("theme").setAttribute("aria-label", isDark() ? "Use light colours" : "Use dark colours");
+    for (const listener of listeners) listener();
+  }
+  function setTheme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    showTheme();
+  }
+  byId("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
+  let beforePrint;
+  addEventListener("beforeprint", () => { beforePrint = document.documentElement.dataset.theme; setTheme("light"); });
+  addEventListener("afterprint", () => setTheme(beforePrint));
+  const onTheme = (listener) => listeners.push(listener);
+
+  return {
+    data, byId, unpack, lazyNumbers, shortText, plotlyText, element, shownNumber, style, layout, config, onTheme,
+    showTheme, pointType: hasWebGL() ? "scattergl" : "scatter",
+  };
+})();

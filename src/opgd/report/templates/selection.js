@@ -1,0 +1,127 @@
+// Rows under the pointer, rows that are kept or found, and rows that are selected and downloaded.
+report.selection = (() => {
+  const { byId, element, rows, shortText } = report;
+  const { state, plot, draw } = report.scatter;
+  const TIP_COLUMNS = 6, KEPT_COLUMNS = 30;
+
+  function list(pairs) {
+    const own = element("dl");
+    for (const [key, value] of pairs) {
+      const term = element("dt", undefined, { title: shortText(key, 400) }), said = element("dd");
+      term.appendChild(element("bdi", shortText(key, 60)));
+      said.appendChild(element("bdi", shortText(value, 80)));
+      own.append(term, said);
+    }
+    return own;
+  }
+
+  function rowOf(point) {
+    const part = state.parts[point.curveNumber]; // ellipses and marks come after the rows
+    return part ? part.rows[point.pointNumber] : null;
+  }
+
+  function showTip(event) {
+    const row = rowOf(event.points[0]);
+    if (row === null) return;
+    const tip = byId("tip"), { clientX, clientY } = event.event;
+    tip.replaceChildren(list(rows.facts(row, TIP_COLUMNS)));
+    tip.hidden = false;
+    const left = clientX + 16 + tip.offsetWidth > innerWidth ? clientX - 16 - tip.offsetWidth : clientX + 16;
+    tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${Math.max(4, Math.min(clientY + 12, innerHeight - tip.offsetHeight - 4))}px`;
+  }
+
+  function keep(row) {
+    const details = byId("details");
+    const pairs = element("dl");
+    for (const [key, value] of rows.facts(row, KEPT_COLUMNS)) {
+      const cell = element("div"), term = element("dt", undefined, { title: shortText(key, 400) }), said = element("dd");
+      term.appendChild(element("bdi", shortText(key, 60)));
+      said.appendChild(element("bdi", shortText(value, 80)));
+      cell.append(term, said);
+      pairs.appendChild(cell);
+    }
+    details.replaceChildren(element("h3", `Row ${rows.name(row)}`), pairs);
+    details.hidden = false;
+    state.marked = row;
+    draw();
+  }
+
+  function find(text) {
+    const wanted = String(text).trim();
+    if (!wanted) return;
+    let row = report.data.names ? report.data.names.indexOf(wanted) : -1;
+    if (row < 0 && /^\d+$/.test(wanted)) row = rows.positions.indexOf(Number(wanted));
+    if (row >= 0) return keep(row);
+    byId("details").replaceChildren(element("p", `Row ${shortText(wanted)} is not among the rows that are drawn.`));
+    byId("details").hidden = false;
+  }
+
+  let drawing = false; // plotly tells of selections that we take away ourselves, too
+  function select(chosen) {
+    state.selected = new Set(chosen);
+    const any = state.selected.size > 0;
+    byId("clear").disabled = byId("download").disabled = !any;
+    byId("selected").textContent = any ? described() : "No rows selected: drag with Box or Lasso.";
+    drawing = true;
+    return Plotly.relayout(plot, { selections: [] }).then(draw).finally(() => { drawing = false; });
+  }
+
+  function described() {
+    const first = rows.groupings[0], counts = new Map();
+    for (const row of state.selected) counts.set(first.codes[row], (counts.get(first.codes[row]) ?? 0) + 1);
+    const parts = [...counts].sort((a, b) => b[1] - a[1]);
+    const words = parts.slice(0, 5).map(([code, count]) => `${shortText(rows.groupName(first, code), 30)} ${count.toLocaleString("en")}`);
+    const more = parts.length > 5 ? ", …" : "";
+    return `${state.selected.size.toLocaleString("en")} rows selected: ${words.join(", ")}${more}`;
+  }
+
+  // A spreadsheet takes text that begins like this for a formula.
+  function csvText(text) {
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : String(text);
+    return `"${safe.replaceAll('"', '""')}"`;
+  }
+
+  function csv() {
+    const header = ["row", ...(report.data.names ? ["name"] : []), ...rows.groupings.map((own) => own.name), ...rows.values.map((own) => own.name)];
+    const lines = [...state.selected].sort((a, b) => a - b).map((row) => [
+      rows.positions[row],
+      ...(report.data.names ? [csvText(report.data.names[row])] : []),
+      ...rows.groupings.map((own) => (own.codes[row] < 0 ? "" : csvText(own.names[own.codes[row]]))),
+      ...rows.values.map((own) => Number(own.numbers()[row].toPrecision(6))),
+    ].join(","));
+    return [header.map(csvText).join(","), ...lines].join("\r\n") + "\r\n";
+  }
+
+  function download() {
+    const address = URL.createObjectURL(new Blob([csv()], { type: "text/csv;charset=utf-8" }));
+    const link = element("a", undefined, { href: address, download: "selected_rows.csv" });
+    document.body.appendChild(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  }
+
+  function listen() {
+    plot.on("plotly_hover", showTip);
+    plot.on("plotly_unhover", () => { byId("tip").hidden = true; });
+    plot.on("plotly_click", (event) => {
+      const row = rowOf(event.points[0]);
+      if (row !== null) keep(row);
+    });
+    plot.on("plotly_selected", (event) => {
+      if (event?.points && !drawing) select(event.points.map(rowOf).filter((row) => row !== null));
+    });
+  }
+  byId("clear").addEventListener("click", () => select([]));
+  byId("select-shown").addEventListener("click", () => select(state.parts.flatMap((part) => [...part.rows])));
+  byId("download").addEventListener("click", download);
+  byId("find").addEventListener("change", () => find(byId("find").value));
+  for (const button of document.querySelectorAll("[data-row]")) {
+    button.addEventListener("click", () => {
+      find(button.dataset.row);
+      byId("projection").scrollIntoView();
+    });
+  }
+  return { select, find, csv, csvText, listen };
+})();

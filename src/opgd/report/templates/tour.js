@@ -1,0 +1,97 @@
+// The tour: at t the picture is pca A(t) + scores B(t), with 2 x 2 matrices as in tour.py.
+report.tour = (() => {
+  const { data, byId, rows } = report;
+  const tour = data.tour;
+  if (!tour) return null;
+  const { state } = report.scatter;
+  const plot = byId("tour-plot"), slider = byId("tour-slider");
+  const times = (a, b) => a.map((row) => [0, 1].map((j) => row[0] * b[0][j] + row[1] * b[1][j]));
+
+  function matrices(t) {
+    const weights = (s) => tour.angles.map((angle) => (angle < 1e-6 ? s : Math.sin(s * angle) / Math.sin(angle)));
+    const turn = (1 - t) * tour.turns[0] + t * tour.turns[1];
+    const rotation = [[Math.cos(turn), Math.sin(turn)], [-Math.sin(turn), Math.cos(turn)]];
+    const stretch = tour.stretch.map((row, i) => row.map((value, j) => (1 - t) * (i === j) + t * value));
+    const inside = times(rotation, stretch);
+    const along = (matrix, w) => times(matrix.map((row) => row.map((value, j) => value * w[j])), inside);
+    return [along(tour.from_pca, weights(1 - t)), along(tour.from_scores, weights(t))];
+  }
+
+  function picture(t) {
+    const [a, b] = matrices(t);
+    const [p, q] = rows.pca.map((own) => own.numbers());
+    const [u, v] = rows.axes.slice(0, 2).map((own) => own.numbers());
+    const [cu, cv] = rows.axes.slice(0, 2).map((own) => own.centre);
+    const x = new Float64Array(rows.n), y = new Float64Array(rows.n);
+    for (let i = 0; i < rows.n; i++) {
+      const du = u[i] - cu, dv = v[i] - cv;
+      x[i] = p[i] * a[0][0] + q[i] * a[1][0] + du * b[0][0] + dv * b[1][0];
+      y[i] = p[i] * a[0][1] + q[i] * a[1][1] + du * b[0][1] + dv * b[1][1];
+    }
+    return [x, y];
+  }
+
+  function draw() {
+    const t = Number(slider.value);
+    byId("tour-value").textContent = `${Math.round(100 * t)} %`;
+    slider.setAttribute("aria-valuetext", `${Math.round(100 * t)} % of the way to the axes`);
+    const [x, y] = picture(t);
+    const traces = rows.parts(state.colouring, state.shown).map((part) => rows.trace(part, state.colouring, x, y));
+    const layout = report.layout();
+    const extent = (numbers) => {
+      let [low, high] = [Infinity, -Infinity];
+      for (const value of numbers) { low = Math.min(low, value); high = Math.max(high, value); }
+      const room = 0.06 * (high - low || 1);
+      return [low - room, high + room];
+    };
+    Object.assign(layout.xaxis, { range: extent(x), zeroline: false, title: { text: "" } });
+    Object.assign(layout.yaxis, { range: extent(y), zeroline: false, scaleanchor: "x", title: { text: "" } });
+    layout.dragmode = false;
+    layout.margin = { l: 44, r: 12, t: 12, b: 32 };
+    return Plotly.react(plot, traces, layout, report.config);
+  }
+
+  let waiting = false;
+  function drawSoon() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  }
+
+  let playing = null;
+  function stop() {
+    playing = null;
+    byId("play").textContent = "Play";
+  }
+  function play() {
+    if (playing) return stop();
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { // two pictures, no motion
+      slider.value = Number(slider.value) < 0.5 ? 1 : 0;
+      return drawSoon();
+    }
+    const from = Number(slider.value) < 0.999 ? Number(slider.value) : 0;
+    const own = playing = { begin: performance.now() };
+    byId("play").textContent = "Stop";
+    const step = (now) => {
+      if (playing !== own) return;
+      const way = Math.min(1, from + Math.max(0, now - own.begin) / 4000);
+      slider.value = way;
+      draw();
+      if (way < 1) requestAnimationFrame(step);
+      else stop();
+    };
+    requestAnimationFrame(step);
+  }
+  slider.addEventListener("input", () => { stop(); drawSoon(); });
+  byId("play").addEventListener("click", play);
+  report.scatter.onChange(drawSoon);
+  report.onTheme(drawSoon);
+  return { draw, matrices, picture, plot };
+})();
+
+report.showTheme();
+report.ready = report.scatter.start().then(() => {
+  report.selection.listen();
+  return report.tour?.draw();
+}).then(() => { document.documentElement.dataset.ready = "true"; });
+window.opgdReport = report;
