@@ -21,7 +21,7 @@ help:  ## this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
-demo: .venv/.has-demo  ## fit the digits, compare with the usual choices, save a picture
+demo: .venv/.has-demo  ## fit the digits, compare with the usual choices, save a picture and a report
 	$(BIN)/python examples/demo.py
 
 test: .venv/.has-test  ## the tests

@@ -1,7 +1,7 @@
-"""Handwritten digits: OPGD beside the usual choices, and a picture of what two axes can show.
+"""Handwritten digits: OPGD beside the usual choices, a picture of two axes, and a report.
 
 Run by ``make demo``. Settings are chosen by cross-validation inside the training rows; test rows
-only make the table and the picture.
+only make the table, the picture and the numbers of the report.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from rich.console import Console
@@ -28,7 +29,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
+from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV, write_report
 
 Array = npt.NDArray[Any]
 Grid = dict[str, list[float]]
@@ -67,10 +68,9 @@ def chosen(estimator: Any, grid: Grid) -> Any:
     return GridSearchCV(estimator, grid, scoring="neg_log_loss", cv=3)
 
 
-def candidates() -> dict[str, tuple[str, Any]]:
-    """Label: axes, estimator."""
-    nca = NeighborhoodComponentsAnalysis(9, max_iter=50, random_state=0)
-    opgd = OPGDClassifierCV(
+def chosen_opgd() -> OPGDClassifierCV:
+    """Number of axes and regularisation by the same rule."""
+    return OPGDClassifierCV(
         n_components=(9, 13, 20),
         shrinkage=(0, 0.5),
         ridge=(0.05, 0.3),
@@ -78,9 +78,14 @@ def candidates() -> dict[str, tuple[str, Any]]:
         scoring="neg_log_loss",
         n_jobs=-1,
     )
+
+
+def candidates() -> dict[str, tuple[str, Any]]:
+    """Label: axes, estimator."""
+    nca = NeighborhoodComponentsAnalysis(9, max_iter=50, random_state=0)
     return {
         "OPGD, default": ("9", OPGDClassifier()),
-        "OPGD, chosen": ("9 to 20", opgd),
+        "OPGD, chosen": ("9 to 20", chosen_opgd()),
         "LDA": ("9", LinearDiscriminantAnalysis()),
         "QDA, chosen reg_param": ("none", chosen(QuadraticDiscriminantAnalysis(), QDA_GRID)),
         "NCA + 5-NN": ("9", make_pipeline(StandardScaler(), nca, KNeighborsClassifier(5))),
@@ -175,14 +180,33 @@ def draw(split: Split, path: Path) -> None:
     figure.savefig(path, dpi=100, pil_kwargs={"optimize": True})
 
 
+def report(split: Split, names: list[str], path: Path) -> None:
+    """What the chosen model found, for a browser."""
+    X, X_test = (pd.DataFrame(rows, columns=names) for rows in (split.X, split.X_test))
+    write_report(
+        chosen_opgd().fit(X, split.y),
+        X,
+        split.y,
+        X_test=X_test,
+        y_test=split.y_test,
+        path=path,
+        title="Handwritten digits",
+        overwrite=True,
+    )
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Print the table, save the picture, and pass on what OPGD had to say about the data."""
+    """Print the table, save picture and report, and pass on what OPGD had to say about the data."""
     parser = argparse.ArgumentParser(description="OPGD on handwritten digits.")
-    parser.add_argument("--out", type=Path, default=Path("demo"), help="folder of the picture")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), help="folder of picture and report"
+    )
     parser.add_argument("--splits", type=int, default=5, help="random splits to average over")
     options = parser.parse_args(arguments)
     console, path = Console(), options.out / "projection.png"
-    X, y = load_digits(return_X_y=True)
+    page = options.out / "digits.html"
+    digits = load_digits()
+    X, y = digits.data, digits.target
     splits = [
         Split(*train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed))
         for seed in range(options.splits)
@@ -191,12 +215,15 @@ def main(arguments: list[str] | None = None) -> None:
         warnings.simplefilter("always", DataWarning)
         table = compare(splits, console)
         draw(splits[0], path)
+        with console.status("the report"):
+            report(splits[0], digits.feature_names, page)
     console.print(table)
     for category in dict.fromkeys(each.category for each in caught):
         said = [str(each.message) for each in caught if each.category is category]
         more = f" ({len(said) - 1} more like it, from folds and splits)" if len(said) > 1 else ""
         console.print(f"{category.__name__}: {said[0]}{more}", style="dim")
     console.print(f"Picture: {path}")
+    console.print(f"Report, to be opened in a browser: {page}")
 
 
 if __name__ == "__main__":

@@ -29,8 +29,9 @@ def test_pages_link_to_files_that_exist():
 
 
 @pytest.mark.filterwarnings("default")
-def test_demo_prints_a_table_and_saves_a_picture(tmp_path, monkeypatch, capsys):
+def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
     pytest.importorskip("rich")
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
@@ -38,3 +39,6 @@ def test_demo_prints_a_table_and_saves_a_picture(tmp_path, monkeypatch, capsys):
     assert "OPGD" in printed
     assert "NCA" in printed
     assert next(tmp_path.glob("*.png")).stat().st_size > 10_000
+    page = tmp_path / "digits.html"
+    assert str(page) in printed.replace("\n", "")
+    assert "pixel_" in page.read_text("utf-8")

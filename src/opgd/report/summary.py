@@ -174,7 +174,7 @@ def _facts(estimator: Any) -> list[tuple[str, str]]:
         ended = "converged" if estimator.converged_ else "not converged"
         facts.append(("Search", f"{ended} after {estimator.n_iter_} iterations"))
     if hasattr(estimator, "log_likelihood_"):
-        facts.append(("Log-likelihood", f"{estimator.log_likelihood_:.1f}"))
+        facts.append(("Log-likelihood", f"{estimator.log_likelihood_:.6g}"))
     if hasattr(estimator, "best_params_"):
         chosen = ", ".join(f"{key} {value}" for key, value in estimator.best_params_.items())
         facts.append(("Chosen settings", chosen[:LONGEST_VALUE]))
