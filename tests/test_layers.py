@@ -48,7 +48,19 @@ LAYERS = [
     {f"opgd.experiments.{name}" for name in ["figures", "tables"]},
     {"opgd.experiments.page"},
     {"opgd.experiments.reproduce"},
-    {"opgd.experiments", "opgd.cli"},
+    {"opgd.experiments"},
+    {"opgd.cli.errors", "opgd.cli.text"},
+    {f"opgd.cli.{name}" for name in ["delimited", "estimates", "facts", "options", "voice"]},
+    {"opgd.cli.reading", "opgd.cli.output", "opgd.cli.settings"},
+    {"opgd.cli.columns", "opgd.cli.selection"},
+    {"opgd.cli.labels"},
+    {"opgd.cli.training", "opgd.cli.models"},
+    {"opgd.cli.answers"},
+    {f"opgd.cli.{name}" for name in ["applying", "clustering", "comparing", "demonstration"]}
+    | {f"opgd.cli.{name}" for name in ["describing", "fitting", "reporting", "reproducing"]},
+    {"opgd.cli.app"},
+    {"opgd.cli"},
+    {"opgd.cli.__main__"},
 ]
 CORE_MAY_IMPORT = {"numpy", "scipy", "opgd"}
 

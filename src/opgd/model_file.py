@@ -1,5 +1,6 @@
 """save_model and load_model: fitted estimators in files without code."""
 
+import json
 import os
 import secrets
 from importlib.metadata import PackageNotFoundError, version
@@ -15,10 +16,12 @@ from opgd._model_state import described, loaded
 from opgd._model_values import NotStorable, Unfit, Writer
 from opgd._warnings import DataWarning, warn_caller
 
-__all__ = ["load_model", "save_model"]
+__all__ = ["load_model", "load_notes", "save_model"]
 
 
-def save_model(estimator: Any, path: Any, *, overwrite: bool = False) -> None:
+def save_model(
+    estimator: Any, path: Any, *, notes: dict[str, Any] | None = None, overwrite: bool = False
+) -> None:
     """Write a fitted estimator of this package to a file that holds data only.
 
     The file is in the safetensors format and needs no trust: `load_model` runs nothing that is in
@@ -34,6 +37,9 @@ one of `opgd.baselines`
         A subclass, a pipeline or an estimator of others is refused: its code cannot be stored.
     path : str or path-like
         Where to write, usually with the ending ``.safetensors``. The folder must exist.
+    notes : dict, default=None
+        Plain data (what JSON has) to be kept beside the model, which does not use it: how rows
+        were prepared, on what it was trained. `load_notes` reads it.
     overwrite : bool, default=False
         Whether to replace a file that is there.
 
@@ -70,11 +76,13 @@ one of `opgd.baselines`
             f"Cannot save an object of type {name}; these can be saved: {', '.join(ESTIMATORS)}."
         )
     check_is_fitted(estimator)
+    _check_notes(notes)
     path = _new_file(path, overwrite)
     writer, left_out = Writer(), dict[str, str]()
     try:
         model = {"opgd": _our_version(), **described(estimator, writer, "", left_out)}
-        data = pack(model | {"left_out": left_out}, writer.tensors)
+        model |= {"left_out": left_out} | ({} if notes is None else {"notes": notes})
+        data = pack(model, writer.tensors)
         loaded(*unpack(BytesIO(data), len(data)))
     except NotStorable as error:
         raise TypeError(f"Cannot save this {name}: {error} cannot be stored.") from None
@@ -112,6 +120,42 @@ def load_model(path: Any) -> Any:
     --------
     save_model : The way there, with an example.
     """
+    return load_model_and_notes(path)[0]
+
+
+def load_notes(path: Any) -> dict[str, Any]:
+    """Read the notes that a file of `save_model` keeps beside its model.
+
+    The command ``opgd fit`` notes its training (``"training"``) and the values for missing cells
+    (``"preprocessing"``). Notes are as trustworthy as whoever wrote the file.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    notes : dict
+        Plain data; empty if there are none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifier, save_model
+    >>> from opgd.model_file import load_notes
+    >>> model = OPGDClassifier().fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "model", notes={"source": "Anderson's irises"})
+    ...     load_notes(Path(folder) / "model")
+    {'source': "Anderson's irises"}
+    """
+    return load_model_and_notes(path)[1]
+
+
+def load_model_and_notes(path: Any) -> tuple[Any, dict[str, Any]]:
+    """Both, from one reading of the file."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"Cannot load {str(path)!r}: it is a folder.")
@@ -121,10 +165,24 @@ def load_model(path: Any) -> Any:
         raise ValueError(f"Cannot load {str(path)!r}: it is not a regular file.")
     try:
         with path.open("rb") as stream:
-            return loaded(*unpack(stream, os.fstat(stream.fileno()).st_size))
+            model, tensors = unpack(stream, os.fstat(stream.fileno()).st_size)
+        notes = model.get("notes", {})
+        if not isinstance(notes, dict):
+            raise Unfit("its notes are none")
+        return loaded(model, tensors), notes
     except Unfit as error:
         # what the file says of itself may be long
         raise ValueError(f"Cannot load {str(path)!r}: {str(error)[:300]}.") from None
+
+
+def _check_notes(notes: Any) -> None:
+    """Refuse what would not come back as it is."""
+    try:
+        same = notes is None or json.loads(json.dumps(notes, allow_nan=False)) == notes
+    except (TypeError, ValueError, RecursionError):
+        same = False
+    if not same or not isinstance(notes, dict | None):
+        raise TypeError("notes must be a dict of plain data: what JSON can hold.")
 
 
 def _our_version() -> str:

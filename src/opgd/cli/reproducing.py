@@ -1,37 +1,11 @@
-"""The command `opgd`: parse, call the library, print."""
+"""opgd reproduce."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-
-from opgd import __version__
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="Gaussian discriminants and the projections that show them.",
-)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"opgd {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Gaussian discriminants and the projections that show them."""
-
-
-@app.command()
 def reproduce(
     what: Annotated[
         list[str],
@@ -45,6 +19,8 @@ def reproduce(
     own: Annotated[bool, typer.Option(help="Our own settings instead of the paper's.")] = False,
 ) -> None:
     """Run the paper's experiments; what is finished in the folder is not run again."""
+    from rich.console import Console
+
     from opgd.datasets import list_datasets
     from opgd.experiments.reproduce import EXPERIMENTS, STEPS, cells_of
     from opgd.experiments.reproduce import reproduce as run
@@ -85,18 +61,3 @@ def reproduce(
 def _names(text: str, separator: str) -> list[str] | None:
     names = [name.strip() for name in text.split(separator) if name.strip()]
     return names or None
-
-
-def main() -> None:
-    """Run the command; bad input ends in one sentence and exit code 2, Ctrl-C in 130."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        typer.echo(f"opgd: {error}", err=True)
-        sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

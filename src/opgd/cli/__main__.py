@@ -1,0 +1,5 @@
+"""python -m opgd.cli."""
+
+from opgd.cli import main
+
+main()
