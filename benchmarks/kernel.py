@@ -98,7 +98,9 @@ def measure(shape: Shape) -> tuple[float, float]:
     """Seconds of the bare products, in the faster of two layouts, and of one evaluation."""
     rng = np.random.default_rng(0)
     objective = make_objective(shape, rng)
-    X = objective.engine.X
+    engine = objective.engine
+    assert isinstance(engine, RowEngine)
+    X = engine.X
     bare = {name: make_bare_products(shape, X, order, rng) for name, order in ORDERS.items()}
     directions = rng.normal(size=(shape.n_axes, shape.n_columns))
     ours = {"opgd": lambda: objective.value_and_gradient(directions)}

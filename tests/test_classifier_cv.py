@@ -30,6 +30,7 @@ from opgd._calibration import TEMPERATURES, best_temperature, loss_at, loss_curv
 from opgd._path import Sample, Setting, end_settings, grow, try_settings
 from opgd._problem import prepare
 from opgd.classifier_cv import thinned_counts
+from opgd.core.engines import RowEngine
 
 SMALL = {"shrinkage": (0.0, 0.5), "ridge": 0.0, "n_components": (1, 2), "cv": 3}
 
@@ -98,7 +99,7 @@ def test_results_have_one_entry_a_model_in_every_array(wine):
 
 def test_a_path_never_loses_likelihood_as_it_grows(cancer):
     X, y = cancer
-    prepared = prepare(X, y.astype(np.intp), 2, None)
+    prepared = prepare(RowEngine(X, y.astype(np.intp)), 2)
     problem, _ = OPGDClassifier()._pose(prepared, np.array([0, 1]), np.array([1, 1]))
     path = list(grow(problem, [1, 2, 3, 5, 8]))
     values = [problem.objective.value(directions) for directions in path]

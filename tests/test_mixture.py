@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from opgd import DataWarning, OPGDClassifier, OPGDMixture
 from opgd._refinement import pose_mixture
 from opgd.core.coordinates import make_frame
+from opgd.core.engines import RowEngine
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from tests.test_classifier import invertible
@@ -73,7 +74,7 @@ def reference_case(reference, load, name):
 @pytest.mark.parametrize("name", ["iris", "wine"])
 def test_value_and_gradient_agree_with_reference(name, reference, load):
     X, _, case, mixture = reference_case(reference, load, name)
-    frame = make_frame(X, np.zeros(len(X), np.intp), None)
+    frame = make_frame(RowEngine(X, np.zeros(len(X), np.intp)))
     weights = len(X) * mixture.weights_
     raw = Moments(weights, weights, mixture.means_ - frame.center, mixture.covariances_)
     problem = pose_mixture(
@@ -120,12 +121,12 @@ def test_papers_refinement_from_the_reference_start(name, before, after, referen
 
 def test_penalised_gradient_in_every_metric_agrees_with_central_differences(wine, rng):
     X, y = wine
-    frame = make_frame(X, y, rng.uniform(0.1, 3, len(X)))
+    frame = make_frame(RowEngine(X, y, rng.uniform(0.1, 3, len(X))))
     for metric in ("identity", "covariance"):
         for covariance_type in ("diag", "full"):
             objective = pose_mixture(
                 frame,
-                frame.moments(y, 3),
+                frame.moments(3),
                 metric=metric,
                 covariance_type=covariance_type,
                 shrinkage=0.1,

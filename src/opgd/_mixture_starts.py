@@ -22,15 +22,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowEngine
-from opgd.core.moments import Moments, group_moments
+from opgd.core.moments import Moments, group_moments, one_group
 from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
-from opgd.core.scoring import score_engine
 from opgd.core.types import FloatArray, IntArray
 
 STARTS = ["auto", "kmeans", "ward"]
 KINDS = f"one of {STARTS}, a Gaussian mixture, labels, or responsibilities (n_samples, n_clusters)"
 MAX_ROWS = 20_000
 """Rows that the first mixture is fitted to; more are drawn evenly from all."""
+MAX_GATHERED = 10 * MAX_ROWS
+"""Rows that are first fetched at random from a cluster."""
 MAX_LINKAGE_ROWS = 2_000
 """Rows that Ward linkage sees; its memory grows with their square."""
 REGULARISATION = 1e-3
@@ -69,7 +70,7 @@ def first_mixture(
             f"n_clusters={n_clusters} is more than the {n_different} different rows of X."
         )
     if n_clusters == 1:
-        return frame.moments(np.zeros(frame.engine.n_samples, dtype=np.intp), 1)
+        return frame.moments(1, one_group)
     standardised, half_sphered = rows / frame.spread, rows / np.sqrt(frame.spread)
     makers: dict[str, list[Callable[[], IntArray]]] = {
         "kmeans": [lambda: _kmeans(half_sphered, n_clusters, rng)] * n_init,
@@ -87,8 +88,10 @@ def first_mixture(
 def drawn_rows(frame: Frame) -> FloatArray:
     """Sphered rows, (m, R): all, each as often as its weight says, or evenly drawn ones; sorted."""
     engine = frame.engine
+    if not isinstance(engine, RowEngine):  # rows on a cluster
+        engine = engine.sample(min(engine.n_samples, MAX_GATHERED))
     sphering = frame.engine_matrix(sphered_coordinates(frame))
-    keys = score_engine(engine, sphering.T[:3]).X
+    keys = engine.mapped(lambda block: sphering.T[:3] @ block.centred().T).X
     order = np.lexsort(keys.T[::-1])
     weights = np.ones(engine.n_samples) if engine.weights is None else engine.weights[order]
     reached = np.cumsum(weights)
@@ -204,7 +207,8 @@ def _given_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
             raise ValueError(
                 f"init has {len(found)} different labels, but n_clusters={n_clusters}."
             )
-        return frame.moments(labels.astype(np.intp), n_clusters)
+        codes = labels.astype(np.intp)
+        return frame.moments(n_clusters, lambda block: codes[block.rows])
     shares: FloatArray = check_array(given, dtype=np.float64, input_name="init")
     if shares.shape[1] != n_clusters:
         raise ValueError(

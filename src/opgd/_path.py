@@ -22,6 +22,7 @@ from opgd._subclasses import check_n_subclasses
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
 from opgd.core.coordinates import make_frame
+from opgd.core.engines import RowEngine
 from opgd.core.solvers import best_of, maximise
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -169,7 +170,7 @@ class Sample:
         """Number of dimensions in which the rows differ."""
         own = self.rows(slice(None))
         with one_blas_thread():
-            return int(make_frame(own.X, own.codes, own.weights).basis.shape[1])
+            return int(make_frame(RowEngine(own.X, own.codes, own.weights)).basis.shape[1])
 
 
 def try_settings(
@@ -188,7 +189,8 @@ def try_settings(
     present, codes = np.unique(train.codes, return_inverse=True)
     outcomes = []
     with one_blas_thread():
-        prepared = prepare(train.X, codes.astype(np.intp), len(present), train.weights)
+        engine = RowEngine(train.X, codes.astype(np.intp), train.weights)
+        prepared = prepare(engine, len(present))
         for setting in settings:
             model = OPGDClassifier(**setting.parameters(1))
             numbers = check_n_subclasses(setting.n_subclasses, sample.classes)[present]

@@ -12,6 +12,7 @@ from opgd._subclasses import split_classes
 from opgd._warnings import DataWarning, warn_caller
 from opgd.core import starts
 from opgd.core.coordinates import Coordinates, Frame, make_frame
+from opgd.core.engines import Engine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
@@ -24,7 +25,7 @@ from opgd.core.regularisation import (
 )
 from opgd.core.solvers import SolverResult, best_of, continued, maximise
 from opgd.core.targets import Labelled, Mixed
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.types import FloatArray, IntArray
 
 RACE_ITERATIONS = 10
 STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
@@ -52,12 +53,10 @@ class Problem:
     within_borrowed: float
 
 
-def frame_rows(
-    X: AnyArray, codes: IntArray, weights: FloatArray | None, n_threads: int = 1
-) -> Frame:
+def frame_rows(engine: Engine) -> Frame:
     """Rows made ready for the core, or a sentence on why they cannot be."""
     try:
-        frame = make_frame(X, codes, weights, n_threads)
+        frame = make_frame(engine)
     except OverflowError as error:
         raise ValueError(f"X has values too large to compute with: {error}; rescale X.") from None
     if frame.basis.shape[1] == 0:
@@ -65,12 +64,10 @@ def frame_rows(
     return frame
 
 
-def prepare(
-    X: AnyArray, codes: IntArray, n_classes: int, weights: FloatArray | None, n_threads: int = 1
-) -> Prepared:
+def prepare(engine: Engine, n_classes: int) -> Prepared:
     """Pass over the rows for all that does not depend on settings."""
-    frame = frame_rows(X, codes, weights, n_threads)
-    return Prepared(frame, frame.moments(codes, n_classes))
+    frame = frame_rows(engine)
+    return Prepared(frame, frame.moments(n_classes))
 
 
 def pose(
@@ -90,8 +87,8 @@ def pose(
     coordinates, within_borrowed = whitened_coordinates(frame, classes, ridge)
     gaussians, gaussian_classes = classes, np.arange(classes.n_groups)
     if np.any(numbers != 1):
-        labels, gaussian_classes = split_classes(frame, coordinates, numbers)
-        gaussians = frame.moments(labels, len(gaussian_classes))
+        groups, gaussian_classes = split_classes(frame, coordinates, numbers)
+        gaussians = frame.moments(len(gaussian_classes), groups)
     level = unit_variance(frame, classes)
     share = None if isinstance(shrinkage, str) else shrinkage
     moments, borrowed = regularise(
@@ -101,7 +98,7 @@ def pose(
     if gaussians is not classes or share != 0:
         by_class, _ = regularise(frame, coordinates, classes, level=level, ridge=ridge)
     shares = gaussians.weights / classes.weights[gaussian_classes]
-    targets = Mixed if np.any(frame.engine.labels < 0) else Labelled
+    targets = Mixed if frame.engine.partly_labelled else Labelled
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),

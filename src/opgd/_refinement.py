@@ -19,7 +19,7 @@ from opgd.core.em import MixtureResult, block_posteriors, fit_mixture
 from opgd.core.engines import RowBlock
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_features
-from opgd.core.moments import Moments
+from opgd.core.moments import Memberships, Moments
 from opgd.core.objective import Objective
 from opgd.core.penalties import Orthonormality
 from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
@@ -48,18 +48,37 @@ class Refined:
     mixture: MixtureResult
     summary: dict[str, Any]
 
-    def posteriors(self, block: RowBlock) -> FloatArray:
-        """Probabilities of the clusters for a block of the problem's rows, (C, n_rows)."""
+    @property
+    def posteriors(self) -> Memberships:
+        """From a block of the problem's rows to probabilities of the clusters, (C, n_rows)."""
         objective = self.problem.objective
-        components = self.directions @ objective.whitener.T
-        features = block_features(block, components, objective.form)
-        theta = objective.form.theta(self.mixture.gaussians)
-        return block_posteriors(block, features, theta)[0]
+        form, components = objective.form, self.directions @ objective.whitener.T
+        theta = form.theta(self.mixture.gaussians)
 
-    def labels(self) -> IntArray:
-        """The most probable cluster of every row, (n,)."""
-        blocks = self.problem.objective.engine.blocks()
-        return np.concatenate([np.argmax(self.posteriors(block), axis=0) for block in blocks])
+        def posteriors(block: RowBlock) -> FloatArray:
+            return block_posteriors(block, block_features(block, components, form), theta)[0]
+
+        return posteriors
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of rows for which each cluster is the most probable, (C,)."""
+        posteriors, n_clusters = self.posteriors, len(self.problem.priors)
+
+        def block_sizes(block: RowBlock) -> IntArray:
+            return np.bincount(np.argmax(posteriors(block), axis=0), minlength=n_clusters)
+
+        return self.problem.objective.engine.sum(block_sizes)
+
+    def agrees_with(self, other: "Refined") -> bool:
+        """Whether every row has the same most probable cluster."""
+        mine, theirs = self.posteriors, other.posteriors
+
+        def n_different(block: RowBlock) -> IntArray:
+            own = np.argmax(mine(block), axis=0)  # theirs are made in the same buffer
+            return np.array([np.sum(own != np.argmax(theirs(block), axis=0))])
+
+        return not self.problem.objective.engine.sum(n_different)[0]
 
     @property
     def density(self) -> RowDensity:
@@ -187,9 +206,10 @@ def criteria(refined: Refined) -> dict[str, Any]:
     ICL adds to BIC what the clusters overlap, -2 sum_i log max_k p_ik.
     """
     engine, density = refined.problem.frame.engine, refined.density
+    posteriors = refined.posteriors
 
     def overlap(block: RowBlock) -> FloatArray:
-        strongest = np.log(refined.posteriors(block).max(axis=0))
+        strongest = np.log(posteriors(block).max(axis=0))
         weights = block.row_weights
         return np.array([weights @ strongest])
 

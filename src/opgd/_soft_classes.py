@@ -65,7 +65,8 @@ def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, 
 
     The first round is always made: LDA has been fitted to the very rows that would test it.
     """
-    labelled = frame.engine.chosen(np.flatnonzero(frame.engine.labels >= 0))
+    engine = frame.engine
+    labelled = engine.chosen(engine.positions(lambda labels: labels >= 0))
     moments = frame.soft_moments(_first_classes(frame, labelled, n_classes).memberships)
     least = np.inf
     for n_done in range(n_rounds):
@@ -82,7 +83,7 @@ def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, 
 
 def _first_classes(frame: Frame, labelled: RowEngine, n_classes: int) -> WholeGaussians:
     """LDA on the labelled rows."""
-    classes = replace(frame, engine=labelled).moments(labelled.labels, n_classes)
+    classes = replace(frame, engine=labelled).moments(n_classes)
     spread = np.outer(frame.spread, frame.spread)
     within = classes.within / spread  # of standardised columns, in the axes of the basis
     level = unit_variance(frame, classes)

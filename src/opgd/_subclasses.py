@@ -6,15 +6,17 @@ longest axis. So a fit needs no seed, and a row of weight two still equals the r
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
 
 from opgd._validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
-from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.engines import Engine, RowBlock
 from opgd.core.regularisation import CLASS_ROWS, VARIANCE_FLOOR
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -46,42 +48,50 @@ def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
     return np.full(len(classes), check_integer("n_subclasses", n_subclasses, 1))
 
 
+@dataclass(frozen=True)
+class NearestCentres:
+    """The Gaussian of every row of a block: of its class's, the one with the nearest centre."""
+
+    whitener: FloatArray  # (p of the engine, R)
+    centres: list[FloatArray]  # by class, (m_k, R)
+
+    def __call__(self, block: RowBlock) -> IntArray:
+        """Codes of Gaussians, (n_rows,)."""
+        rows = block.centred() @ self.whitener
+        codes = np.full(block.n_rows, -1)
+        first = 0
+        for k, centres in enumerate(self.centres):
+            own = block.labels == k
+            if own.any():
+                codes[own] = first + pairwise_distances_argmin(rows[own], centres)
+            first += len(centres)
+        return codes
+
+
 def split_classes(
     frame: Frame, coordinates: Coordinates, numbers: IntArray
-) -> tuple[IntArray, IntArray]:
+) -> tuple[NearestCentres, IntArray]:
     """Give every row a Gaussian of its class.
 
     Returns
     -------
-    labels : ndarray of shape (n_samples,), the Gaussian of each row
+    groups : from a block to the Gaussian of each row
     gaussian_classes : ndarray of shape (C,), the class of each Gaussian
     """
-    engine = frame.engine
     whitener = frame.engine_matrix(coordinates)
-    labels = np.empty(engine.n_samples, dtype=np.intp)
-    gaussian_classes: list[int] = []
-    for k, number in enumerate(numbers):
-        members = np.flatnonzero(engine.labels == k)
-        own = _cluster(engine, whitener, members, int(number))
-        labels[members] = own + len(gaussian_classes)
-        gaussian_classes += [k] * int(own.max() + 1)
-    return labels, np.array(gaussian_classes, dtype=np.intp)
+    centres = [_centres(frame.engine, whitener, k, int(number)) for k, number in enumerate(numbers)]
+    gaussian_classes = np.repeat(np.arange(len(numbers)), [len(own) for own in centres])
+    return NearestCentres(whitener, centres), gaussian_classes
 
 
-def _cluster(
-    engine: RowEngine,
-    whitener: AnyArray,
-    members: IntArray,
-    number: int,
-) -> IntArray:
-    """Codes 0..m-1 of the members of one class, m <= number, none of them empty."""
-    whole = np.zeros(len(members), dtype=np.intp)
-    if number == 1 or len(members) == 1:
-        return whole
+def _centres(engine: Engine, whitener: FloatArray, k: int, number: int) -> FloatArray:
+    """Centres of at most so many parts of class k, none of them empty, (m, R)."""
+    if number == 1:
+        return np.zeros((1, whitener.shape[1]))  # the nearest, wherever it is
     # above MAX_SAMPLE rows, centres are found on evenly spaced ones
-    seen = members[:: -(-len(members) // MAX_SAMPLE)]
-    rows = _whitened(engine, whitener, seen)
-    weights = np.ones(len(seen)) if engine.weights is None else engine.weights[seen]
+    seen = engine.chosen(engine.positions(lambda labels: labels == k, MAX_SAMPLE))
+    rows = seen.mapped(lambda block: (block.centred() @ whitener).T).X
+    weights = np.ones(len(rows)) if seen.weights is None else seen.weights
     # weights may have any sum; as counts they are worth Kish's effective number at least
     weights = weights * max(1.0, weights.sum() / (weights @ weights))
     if number == AUTO:
@@ -91,10 +101,9 @@ def _cluster(
             key=lambda own: penalised_likelihood(rows, weights, own.labels_),
         )
     else:
-        kmeans = _kmeans(rows, weights, min(number, len(seen)))
-    if len(seen) < len(members):
-        rows = _whitened(engine, whitener, members)
-    return np.unique(kmeans.predict(rows), return_inverse=True)[1].astype(np.intp)
+        kmeans = _kmeans(rows, weights, min(number, len(rows)))
+    centres: FloatArray = kmeans.cluster_centers_
+    return centres[np.unique(pairwise_distances_argmin(rows, centres))]
 
 
 def _kmeans(rows: FloatArray, weights: FloatArray, number: int) -> KMeans:
@@ -151,14 +160,3 @@ def first_centres(rows: FloatArray, weights: FloatArray, number: int) -> FloatAr
             for part in present
         ]
     )
-
-
-def _whitened(engine: RowEngine, whitener: AnyArray, members: IntArray) -> AnyArray:
-    """Whitened coordinates of some rows, block by block."""
-    chosen = np.zeros(engine.n_samples, dtype=np.intp)
-    chosen[members] = 1
-
-    def own_rows(block: RowBlock) -> AnyArray:
-        return block.centred()[block.labels == 1] @ whitener
-
-    return np.concatenate([own_rows(block) for block in engine.with_labels(chosen).blocks()])

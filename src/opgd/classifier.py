@@ -12,6 +12,7 @@ from opgd._fitting import ProjectionClassifier
 from opgd._problem import Problem, first_guesses, prepare
 from opgd._subclasses import check_n_subclasses
 from opgd._validation import check_flag, check_seed
+from opgd.core.engines import RowEngine
 from opgd.core.types import FloatArray
 
 
@@ -185,7 +186,8 @@ class OPGDClassifier(ProjectionClassifier):
         X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
         self._check_n_components(X)
         with one_blas_thread():
-            prepared = prepare(X, codes, len(classes), weights, effective_n_jobs(self.n_jobs))
+            engine = RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
+            prepared = prepare(engine, len(classes))
             numbers = check_n_subclasses(self.n_subclasses, classes)
             self._find_axes(prepared, classes, numbers, rng, data)
         return self

@@ -45,6 +45,7 @@ from opgd._validation import (
 )
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import RowDensity, row_density
+from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_joint
@@ -251,7 +252,8 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             rows, weights, init = X[present], weights[present], _rows_of(init, present)
         with one_blas_thread():
             codes = np.zeros(len(rows), dtype=np.intp)
-            frame = frame_rows(rows, codes, weights, effective_n_jobs(self.n_jobs))
+            n_threads = effective_n_jobs(self.n_jobs)
+            frame = frame_rows(RowEngine(rows, codes, weights, n_threads=n_threads))
             most_iterations = len(numbers) * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, most_iterations)
             # each number begins anew, so that it gives the same model alone and among others
@@ -260,7 +262,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             selection = {key: np.array([own[key] for own in rows_tried]) for key in rows_tried[0]}
             best = tried[int(np.argmin(selection[self.criterion]))]
             attributes = self._fitted(X, best) | {"selection_": selection}
-        self._warn(best.refined, attributes, present)
+        self._warn(best.refined, attributes)
         self.__dict__.update(attributes)
         progress.finish(attributes)
         return self
@@ -325,7 +327,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             rounds.append(
                 refine(problem, start, max_iter=self.max_iter, tol=self.tol, on_iteration=report)
             )
-            same = len(rounds) > 1 and np.array_equal(rounds[-1].labels(), rounds[-2].labels())
+            same = len(rounds) > 1 and rounds[-1].agrees_with(rounds[-2])
             if same or len(rounds) == self.n_rounds:
                 break
             clusters, start = next_clusters(rounds[-1]), orthonormal(rounds[-1].directions)
@@ -389,7 +391,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             }
         )
 
-    def _warn(self, refined: Refined, attributes: dict[str, Any], present: AnyArray) -> None:
+    def _warn(self, refined: Refined, attributes: dict[str, Any]) -> None:
         """One warning for all that a user should know of these data and this result."""
         problem, places = refined.problem, _places(refined.mixture.gaussians)
         notes = []
@@ -400,8 +402,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
                 f"instead of {wanted}"
             )
         n_clusters = attributes["n_clusters_"]
-        sizes = np.bincount(attributes["labels_"][present], minlength=n_clusters)
-        empty = np.flatnonzero(sizes == 0)
+        empty = np.sort(places[refined.sizes == 0])
         if len(empty):
             which = ", ".join(map(str, empty))
             advice = "is init in the units of X?" if hasattr(self.init, "fit") else "ask for fewer"

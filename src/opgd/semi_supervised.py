@@ -15,6 +15,7 @@ from opgd._labels import codes_among, encode_partly, is_missing, label_array
 from opgd._problem import Prepared, frame_rows
 from opgd._soft_classes import soft_classes
 from opgd._validation import check_integer, check_sample_weight, check_seed
+from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.scoring import log_joint
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -164,11 +165,12 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
             rows, weights = X[present], weights[present]
             all_codes = codes_among(y, classes, self.unlabeled)
         with one_blas_thread():
-            frame = frame_rows(rows, codes, weights, effective_n_jobs(self.n_jobs))
-            if np.any(codes < 0):
+            engine = RowEngine(rows, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
+            frame = frame_rows(engine)
+            if engine.partly_labelled:
                 moments, n_rounds = soft_classes(frame, len(classes), self.n_rounds)
             else:
-                moments, n_rounds = frame.moments(codes, len(classes)), 0
+                moments, n_rounds = frame.moments(len(classes)), 0
 
             def labels(found: dict[str, Any]) -> dict[str, Any]:
                 return {"n_rounds_": n_rounds} | self._all_labels(X, all_codes, found)

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from opgd.core.coordinates import column_coordinates, make_frame, sphered_coordinates
 from opgd.core.density import row_density
+from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["diag", "full"])
@@ -30,7 +31,7 @@ def random_gaussians(rng, form, n_components, n_gaussians=3):
 
 
 def density_on(X, components, gaussians, form, weights=None):
-    frame = make_frame(X, np.zeros(len(X), np.intp), weights)
+    frame = make_frame(RowEngine(X, np.zeros(len(X), np.intp), weights))
     return row_density(sphered_coordinates(frame), components, gaussians, FORMS[form])
 
 
@@ -261,7 +262,7 @@ def collinear_rows(rng):
 @pytest.mark.parametrize("make", [correlated_rows, collinear_rows, wide_rows])
 def test_in_column_coordinates_lengths_and_angles_are_those_of_components(make, rng):
     X = make(rng)
-    coordinates = column_coordinates(make_frame(X, np.zeros(len(X), np.intp), None))
+    coordinates = column_coordinates(make_frame(RowEngine(X, np.zeros(len(X), np.intp))))
     directions = rng.normal(size=(3, coordinates.rank))
     components = coordinates.components(directions)
     np.testing.assert_allclose(components @ components.T, directions @ directions.T, rtol=1e-8)
@@ -272,7 +273,7 @@ def test_in_column_coordinates_lengths_and_angles_are_those_of_components(make, 
 def test_in_sphered_coordinates_lengths_and_angles_are_covariances_of_scores(make, rng):
     X = make(rng)
     weights = rng.uniform(0.1, 3, len(X))
-    coordinates = sphered_coordinates(make_frame(X, np.zeros(len(X), np.intp), weights))
+    coordinates = sphered_coordinates(make_frame(RowEngine(X, np.zeros(len(X), np.intp), weights)))
     directions = rng.normal(size=(3, coordinates.rank))
     scores = X @ coordinates.components(directions).T
     covariance = np.cov(scores.T, aweights=weights, bias=True)
@@ -283,7 +284,7 @@ def test_in_sphered_coordinates_lengths_and_angles_are_covariances_of_scores(mak
 @pytest.mark.parametrize("make", [correlated_rows, collinear_rows, wide_rows])
 def test_points_come_back_from_coordinates(find, make, rng):
     X = make(rng)
-    coordinates = find(make_frame(X, np.zeros(len(X), np.intp), None))
+    coordinates = find(make_frame(RowEngine(X, np.zeros(len(X), np.intp))))
     inside = (X - coordinates.center) @ coordinates.matrix
     np.testing.assert_allclose(coordinates.raw_means(inside), X, rtol=1e-7, atol=1e-9)
 
@@ -292,9 +293,9 @@ def test_points_come_back_from_coordinates(find, make, rng):
 def test_soft_moments_of_a_frame_are_those_of_sphered_rows(make, rng, monkeypatch):
     X = make(rng)
     shares = rng.dirichlet(np.ones(2), size=len(X))
-    kept = make_frame(X, np.zeros(len(X), np.intp), None)
+    kept = make_frame(RowEngine(X, np.zeros(len(X), np.intp)))
     monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
-    mapped = make_frame(X, np.zeros(len(X), np.intp), None)
+    mapped = make_frame(RowEngine(X, np.zeros(len(X), np.intp)))
     sphered = (X - X.mean(axis=0)) @ kept.sphering
     for frame in (kept, mapped):
         moments = frame.soft_moments(lambda block: shares[block.rows].T)

@@ -59,7 +59,7 @@ def test_columns_are_located_without_squares(rng):
     X = np.column_stack(
         [np.full(40, 0.1), 1e8 + rng.normal(size=40), 1e200 * rng.normal(size=40), np.arange(40.0)]
     )
-    mean, size = locate_columns(X, None, 1)
+    mean, size = locate_columns(RowEngine(X, np.zeros(len(X), np.intp)))
     np.testing.assert_allclose(mean, [0.1, X[:, 1].mean(), X[:, 2].mean(), 19.5], rtol=1e-14)
     assert mean[0] == 0.1
     assert size[0] == 0

@@ -6,12 +6,13 @@ from sklearn.preprocessing import StandardScaler
 
 from opgd.core import starts
 from opgd.core.coordinates import make_frame
+from opgd.core.engines import RowEngine
 from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
 
 
 def posed(X, y):
-    frame = make_frame(X, y, None)
-    classes = frame.moments(y, y.max() + 1)
+    frame = make_frame(RowEngine(X, y, None))
+    classes = frame.moments(y.max() + 1)
     coordinates, _ = whitened_coordinates(frame, classes)
     moments, _ = regularise(frame, coordinates, classes, level=unit_variance(frame, classes))
     return coordinates, moments

@@ -14,6 +14,7 @@ from opgd._estimator import (
 from opgd._problem import Prepared, Problem, fitted_attributes, prepare, warn_of_data
 from opgd._validation import check_integer, check_priors
 from opgd.core.coordinates import Coordinates
+from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
@@ -70,7 +71,7 @@ class Baseline(GaussianClassifier):
         self._check_parameters()
         X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
         with one_blas_thread():
-            prepared = prepare(X, codes, len(classes), weights)
+            prepared = prepare(RowEngine(X, codes, weights), len(classes))
             priors = check_priors(self.priors, classes, prepared.classes.priors)
             solution = self._solve(Task(prepared, classes, priors))
             attributes = fitted_attributes(solution.problem, solution.directions)

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from opgd.core.engines import CENTRING_RATIO, RowEngine
+from opgd.core.engines import CENTRING_RATIO, Engine, RowEngine
 from opgd.core.moments import (
+    Groups,
     Mapping,
     Memberships,
     Moments,
+    by_label,
     group_moments,
     locate_columns,
+    one_group,
     soft_moments,
 )
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -86,7 +89,7 @@ class Frame:
     search early.
     """
 
-    engine: RowEngine
+    engine: Engine
     center: FloatArray  # (p,)
     scale: FloatArray  # (p,)
     basis: FloatArray  # (p, R)
@@ -115,9 +118,9 @@ class Frame:
         """Maps centred raw rows to sphered ones, (p, R)."""
         return self.basis * self.spread / self.scale[:, None]
 
-    def moments(self, labels: IntArray, n_groups: int) -> Moments:
-        """Moments by label of sphered rows, (n_groups, R[, R])."""
-        return group_moments(self.engine.with_labels(labels), n_groups, self._sphere())
+    def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
+        """Moments by group of sphered rows, (n_groups, R[, R])."""
+        return group_moments(self.engine, n_groups, self._sphere(), groups)
 
     def soft_moments(self, memberships: Memberships) -> Moments:
         """Moments of sphered rows that belong to every group by a share."""
@@ -136,22 +139,20 @@ class Frame:
         return coordinates.matrix
 
 
-def make_frame(
-    X: AnyArray, labels: IntArray, weights: FloatArray | None, n_threads: int = 1
-) -> Frame:
+def make_frame(engine: Engine) -> Frame:
     """Standardise columns and find the directions in which rows differ."""
-    center, size = locate_columns(X, weights, n_threads)
+    center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
         raise OverflowError("differences within a column overflow")
-    constant = size <= 8 * np.finfo(X.dtype).eps * np.abs(center)
+    constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
-    if len(X) <= X.shape[1]:
-        return _few_rows_frame(X, labels, weights, center, size, constant, n_threads)
+    if engine.n_samples <= engine.n_features:
+        own = engine.chosen(np.arange(engine.n_samples))
+        return _few_rows_frame(own, center, size, constant)
 
     subtract = bool(np.any(np.abs(center) > CENTRING_RATIO * size))
-    engine = RowEngine(X, labels, weights, center=center, subtract=subtract, n_threads=n_threads)
-    one_group = engine.with_labels(np.zeros_like(labels))
-    total = group_moments(one_group, 1, lambda rows: rows / size).covariances[0]
+    engine = engine.centred_at(center, subtract=subtract)
+    total = group_moments(engine, 1, lambda rows: rows / size, one_group).covariances[0]
     deviations = np.where(constant, 1.0, np.sqrt(np.diag(total)))
     total = total / np.outer(deviations, deviations)
     total[constant] = total[:, constant] = 0.0
@@ -159,11 +160,10 @@ def make_frame(
     kept = np.flatnonzero(eigenvalues > RANK_TOLERANCE * max(eigenvalues[-1], 0.0))[::-1]
     scale, basis, spread = size * deviations, vectors[:, kept], 1.0 / np.sqrt(eigenvalues[kept])
     basis[constant] = 0.0  # exactly, where the eigenvectors have rounding errors
-    small = X.size <= MAX_COPY_CELLS
+    small = engine.n_samples * engine.n_features <= MAX_COPY_CELLS
     if small:
         sphering = basis * spread / scale[:, None]
-        rows = np.concatenate([block.centred() @ sphering for block in engine.blocks()])
-        engine = RowEngine(rows, labels, weights, n_threads=n_threads)
+        engine = engine.mapped(lambda block: (block.centred() @ sphering).T)
     return Frame(
         engine,
         center,
@@ -177,19 +177,13 @@ def make_frame(
 
 
 def _few_rows_frame(
-    X: AnyArray,
-    labels: IntArray,
-    weights: FloatArray | None,
-    center: FloatArray,
-    size: FloatArray,
-    constant: AnyArray,
-    n_threads: int,
+    engine: RowEngine, center: FloatArray, size: FloatArray, constant: AnyArray
 ) -> Frame:
     """The same for no more rows than columns, by a thin singular value decomposition of rows."""
-    rows = np.asarray(X, dtype=np.float64) - center
+    rows = np.asarray(engine.X, dtype=np.float64) - center
     rows /= size
     rows[:, constant] = 0.0
-    shares = np.ones(len(X)) if weights is None else weights
+    shares = np.ones(len(rows)) if engine.weights is None else engine.weights
     shares = shares / shares.sum()
     deviations = np.where(constant, 1.0, np.sqrt(shares @ rows**2))
     rows /= deviations
@@ -197,7 +191,9 @@ def _few_rows_frame(
     kept = singular**2 > RANK_TOLERANCE * singular[0] ** 2
     basis, spread = right[kept].T, 1.0 / singular[kept]
     return Frame(
-        RowEngine(rows @ (basis * spread), labels, weights, n_threads=n_threads),
+        RowEngine(
+            rows @ (basis * spread), engine.labels, engine.weights, n_threads=engine.n_threads
+        ),
         center,
         size * deviations,
         basis,

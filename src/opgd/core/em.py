@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_features, block_log_joint
 from opgd.core.types import FloatArray, IntArray
@@ -126,7 +126,7 @@ def re_estimate(
 
 
 def fit_mixture(
-    engine: RowEngine,
+    engine: Engine,
     components: FloatArray,
     start: ProjectedGaussians,
     form: Form,

@@ -1,14 +1,16 @@
 """Going through the rows: blocks that fit the cache, on one thread or several.
 
 Everything that is learnt from rows is a sum over them, so an engine needs one verb: apply a
-function to every block of rows and add the results.
+function to every block of rows and add the results. Where the rows are is the engine's business:
+in memory or a memory map here, on the workers of a cluster in `opgd.dask`.
 """
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any, Protocol, Self, TypeVar
 
@@ -77,7 +79,69 @@ class RowBlock:
         return np.subtract(self.X, self.rest, out=buffer)
 
 
-class RowEngine:
+Answer = Callable[[RowBlock], AnyArray]
+"""Something of every row of a block, (..., n_rows)."""
+
+
+class Engine(ABC):
+    """Rows somewhere, with labels and weights.
+
+    Functions of blocks may have to travel to the rows: they should hold small arrays, never an
+    engine.
+    """
+
+    n_samples: int
+    n_features: int
+    dtype: Any
+    n_threads: int
+    partly_labelled: bool
+    """Whether some labels are -1."""
+    total_weight: float
+    total_square_weight: float
+    center: FloatArray  # (n_features,)
+    subtract: bool
+
+    @property
+    def count(self) -> float:
+        """How many rows these are worth: their weight, but at least Kish's effective number."""
+        return max(self.total_weight, self.total_weight**2 / self.total_square_weight)
+
+    @abstractmethod
+    def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
+        """Apply `function` to every block and add the results.
+
+        `width` is the number of cells for which the function needs buffers, per row.
+        """
+
+    @abstractmethod
+    def centred_at(self, center: FloatArray, *, subtract: bool) -> Self:
+        """The same rows about another center; `subtract` as in `RowEngine`."""
+
+    @abstractmethod
+    def with_block_rows(self, least: int) -> Self:
+        """The same rows in blocks of at least so many."""
+
+    @abstractmethod
+    def mapped(self, function: Answer) -> "Engine":
+        """Rows that are answers (n_columns, n_rows), with the labels and weights of these."""
+
+    @abstractmethod
+    def positions(
+        self, accept: Callable[[IntArray], AnyArray], most: int | None = None
+    ) -> IntArray:
+        """Which rows have labels that `accept` takes: all, or at most so many, evenly spaced."""
+
+    @abstractmethod
+    def chosen(self, positions: IntArray) -> "RowEngine":
+        """Some of the rows, copied into memory; positions ascend."""
+
+    def sample(self, size: int) -> "RowEngine":
+        """So many rows, one at random from each of as many equal stretches; always the same."""
+        places = (np.arange(size) + np.random.default_rng(0).random(size)) / size
+        return self.chosen((places * self.n_samples).astype(np.intp))
+
+
+class RowEngine(Engine):
     """Rows in memory (or in a memory map), cut into blocks for one or more threads.
 
     Parameters
@@ -92,6 +156,8 @@ class RowEngine:
     n_threads : int
         Threads share the rows in equal contiguous parts, added in the order of the rows: the
         same number of threads gives the same bits.
+    first_row : int
+        Where these rows begin among all rows, if they are a part of some.
     """
 
     def __init__(
@@ -104,69 +170,73 @@ class RowEngine:
         subtract: bool = False,
         n_threads: int = 1,
         block_rows: int | None = None,
+        first_row: int = 0,
     ) -> None:
         self.X, self.labels, self.weights = X, labels, weights
-        n_features = X.shape[1]
-        self.center = np.zeros(n_features) if center is None else center
+        self.n_samples, self.n_features = X.shape
+        self.dtype = X.dtype
+        self.center = np.zeros(self.n_features) if center is None else center
         self.subtract = subtract or X.dtype != np.float64
         self.block_rows = block_rows or int(
-            np.clip(MAX_BLOCK_CELLS // max(n_features, 1), 256, MAX_BLOCK_ROWS)
+            np.clip(MAX_BLOCK_CELLS // max(self.n_features, 1), 256, MAX_BLOCK_ROWS)
         )
+        self.first_row = first_row
         self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
 
-    @property
-    def n_samples(self) -> int:
-        return int(self.X.shape[0])
+    @cached_property
+    def partly_labelled(self) -> bool:  # type: ignore[override]
+        return bool(np.any(self.labels < 0))
 
-    @property
-    def total_weight(self) -> float:
+    @cached_property
+    def total_weight(self) -> float:  # type: ignore[override]
         return float(self.n_samples if self.weights is None else self.weights.sum())
 
-    @property
-    def count(self) -> float:
-        """How many rows these are worth: their weight, but at least Kish's effective number."""
-        total = self.total_weight
-        if self.weights is None:
-            return total
-        return max(total, total**2 / float(self.weights @ self.weights))
+    @cached_property
+    def total_square_weight(self) -> float:  # type: ignore[override]
+        return float(self.n_samples if self.weights is None else self.weights @ self.weights)
 
-    def with_labels(self, labels: IntArray) -> "RowEngine":
-        """The same rows with other codes."""
-        return self._copy(labels, self.block_rows)
-
-    def chosen(self, rows: IntArray) -> "RowEngine":
-        """Some of the rows, copied."""
-        weights = None if self.weights is None else self.weights[rows]
+    def chosen(self, positions: IntArray) -> "RowEngine":
+        weights = None if self.weights is None else self.weights[positions]
         return RowEngine(
-            self.X[rows],
-            self.labels[rows],
+            self.X[positions],
+            self.labels[positions],
             weights,
             center=self.center,
             subtract=self.subtract,
             n_threads=self.n_threads,
         )
 
-    def with_block_rows(self, least: int) -> "RowEngine":
-        """The same rows in blocks of at least so many."""
-        return self if least <= self.block_rows else self._copy(self.labels, least)
+    def positions(
+        self, accept: Callable[[IntArray], AnyArray], most: int | None = None
+    ) -> IntArray:
+        found = np.flatnonzero(accept(self.labels))
+        return found if most is None else found[:: max(1, -(-len(found) // most))]
 
-    def _copy(self, labels: IntArray, block_rows: int) -> "RowEngine":
+    def mapped(self, function: Answer) -> "RowEngine":
+        rows = np.concatenate([function(block).T.copy() for block in self.blocks()])
+        return RowEngine(rows, self.labels, self.weights, n_threads=self.n_threads)
+
+    def with_block_rows(self, least: int) -> "RowEngine":
+        return self if least <= self.block_rows else self._copy(self.center, self.subtract, least)
+
+    def centred_at(self, center: FloatArray, *, subtract: bool) -> "RowEngine":
+        return self._copy(center, subtract, self.block_rows)
+
+    def _copy(self, center: FloatArray, subtract: bool, block_rows: int) -> "RowEngine":
         return RowEngine(
             self.X,
-            labels,
+            self.labels,
             self.weights,
-            center=self.center,
-            subtract=self.subtract,
+            center=center,
+            subtract=subtract,
             n_threads=self.n_threads,
             block_rows=block_rows,
+            first_row=self.first_row,
         )
 
     def blocks(self, part: int = 0, n_parts: int = 1, width: int = 0) -> Iterator[RowBlock]:
-        """The blocks of one of `n_parts` equal contiguous parts of the rows.
-
-        `width` is the number of cells for which a function of blocks needs buffers, per row.
-        """
+        """The blocks of one of `n_parts` equal stretches of the rows; `width` as in `sum`."""
         n_rows = min(self.block_rows, max(MAX_BUFFER_CELLS // max(width, 1), 64))
         start, stop = (self.n_samples * k // n_parts for k in (part, part + 1))
         workspace = self._workspaces[part]
@@ -177,10 +247,10 @@ class RowEngine:
             if self.subtract:
                 X = np.subtract(X, self.center, out=workspace.array("rows", *X.shape))
             weights = None if self.weights is None else self.weights[rows]
-            yield RowBlock(rows, X, rest, self.labels[rows], weights, workspace)
+            among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
+            yield RowBlock(among_all, X, rest, self.labels[rows], weights, workspace)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
-        """Apply `function` to every block and add the results; `width` as in `blocks`."""
         if self.n_threads == 1:
             return reduce(add, map(function, self.blocks(width=width)))
         stop = threading.Event()

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from opgd.core.engines import RowBlock, RowEngine
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.engines import Engine, RowBlock
+from opgd.core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,30 @@ class Moments:
 
 Mapping = Callable[[FloatArray], FloatArray]
 """From centred rows (n, p) to the coordinates in which moments are taken; may work in place."""
+Groups = Callable[[RowBlock], IntArray]
+"""Codes of the groups of the rows of a block, (n_rows,)."""
 Memberships = Callable[[RowBlock], FloatArray]
 """Shares of the groups in the rows of a block, (n_groups, n_rows)."""
 
 
-def block_moments(block: RowBlock, n_groups: int, mapping: Mapping) -> Moments:
-    """Moments by label of one block of rows, in the coordinates mapping(x - center)."""
+def by_label(block: RowBlock) -> IntArray:
+    """The usual groups."""
+    return block.labels
+
+
+def one_group(block: RowBlock) -> IntArray:
+    """All rows in group 0."""
+    return np.zeros(block.n_rows, dtype=np.intp)
+
+
+def block_moments(
+    block: RowBlock, n_groups: int, mapping: Mapping, groups: Groups = by_label
+) -> Moments:
+    """Moments by group of one block of rows, in the coordinates mapping(x - center)."""
+    codes = groups(block)
     rows = mapping(block.centred())
-    by_group = np.argsort(block.labels, kind="stable")
-    ends = np.searchsorted(block.labels[by_group], np.arange(n_groups + 1))
+    by_group = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[by_group], np.arange(n_groups + 1))
     members = [by_group[first:last] for first, last in pairwise(ends)]
     weights = block.row_weights
     own = [_group(rows[some], weights[some], weights[some] ** 2) for some in members]
@@ -138,24 +153,26 @@ def _stacked(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> M
     return Moments(weights, square_weights, means, covariances)
 
 
-def group_moments(engine: RowEngine, n_groups: int, mapping: Mapping) -> Moments:
-    """Moments by label of all rows, in the coordinates mapping(x - center).
+def group_moments(
+    engine: Engine, n_groups: int, mapping: Mapping, groups: Groups = by_label
+) -> Moments:
+    """Moments by group of all rows, in the coordinates mapping(x - center).
 
     Blocks hold at least as many cells as the covariances they add to, which would cost more than
     the rows otherwise.
     """
-    engine = engine.with_block_rows(2 * n_groups * engine.X.shape[1])
-    return engine.sum(lambda block: block_moments(block, n_groups, mapping))
+    engine = engine.with_block_rows(2 * n_groups * engine.n_features)
+    return engine.sum(lambda block: block_moments(block, n_groups, mapping, groups))
 
 
-def soft_moments(engine: RowEngine, memberships: Memberships, mapping: Mapping) -> Moments:
+def soft_moments(engine: Engine, memberships: Memberships, mapping: Mapping) -> Moments:
     """Moments of groups to which rows belong by shares, in the coordinates mapping(x - center)."""
     return engine.sum(lambda block: block_soft_moments(block, memberships(block), mapping))
 
 
 @dataclass(frozen=True)
 class ColumnSums:
-    """Where the columns lie, before anything is squared; relative to the first row."""
+    """Where the columns lie, before anything is squared; relative to the engine's center."""
 
     weight: float
     total: FloatArray  # (n_features,)
@@ -171,18 +188,15 @@ class ColumnSums:
         )
 
 
-def locate_columns(
-    X: AnyArray, weights: FloatArray | None, n_threads: int
-) -> tuple[FloatArray, FloatArray]:
+def locate_columns(engine: Engine) -> tuple[FloatArray, FloatArray]:
     """Mean and size of every column: where to put the origin and the unit.
 
     Sums are of differences to the first row, so a constant column has mean x[0] and size 0
     exactly, and a column at 1e8 keeps its digits. Sizes are powers of two near the range:
     dividing by them rounds nothing and keeps squares of any column within range.
     """
-    origin = np.asarray(X[0], dtype=np.float64)
-    labels = np.zeros(len(X), dtype=np.intp)
-    engine = RowEngine(X, labels, weights, center=origin, subtract=True, n_threads=n_threads)
+    origin = np.asarray(engine.chosen(np.zeros(1, dtype=np.intp)).X[0], dtype=np.float64)
+    engine = engine.centred_at(origin, subtract=True)
 
     def block_sums(block: RowBlock) -> ColumnSums:
         own = block.row_weights

@@ -7,7 +7,7 @@ from operator import add
 
 import numpy as np
 
-from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_scores, block_sums, block_value
 from opgd.core.moments import Moments
@@ -36,7 +36,7 @@ class Objective:
     log_priors : ndarray of shape (C,)
     """
 
-    engine: RowEngine
+    engine: Engine
     whitener: FloatArray
     moments: Moments
     log_priors: FloatArray
@@ -73,7 +73,8 @@ class Objective:
         and makes of it the sums, (C, n), of which the objective is wanted.
         """
         gaussians = self.gaussians(directions)
-        factors = self.form.factors(gaussians)
+        form, targets = self.form, self.targets  # blocks may be far away: self is too much to send
+        factors = form.factors(gaussians)
         components = directions @ self.whitener.T
 
         def block_values(block: RowBlock) -> FloatArray:
@@ -81,10 +82,10 @@ class Objective:
             block_scores(block, components, scores)
 
             def density(j: int) -> FloatArray:
-                return log_density(j, scores, gaussians.means, factors, self.form)
+                return log_density(j, scores, gaussians.means, factors, form)
 
             joints = (own + gaussians.log_priors[:, None] for own in choices(density))
-            return np.array([block_value(block, joint, self.targets) for joint in joints])
+            return np.array([block_value(block, joint, targets) for joint in joints])
 
         means: FloatArray = self.engine.sum(block_values) / self.engine.total_weight
         return means
@@ -92,10 +93,11 @@ class Objective:
     def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]:
         """Mean objective and its gradient, (q, R)."""
         gaussians, products = self._project(directions)
-        theta = self.form.theta(gaussians)
+        form, targets = self.form, self.targets
+        theta = form.theta(gaussians)
         components = directions @ self.whitener.T
         sums = self.engine.sum(
-            lambda block: block_sums(block, components, theta, self.form, self.targets),
+            lambda block: block_sums(block, components, theta, form, targets),
             width=2 * theta.shape[1],
         )
         by_mean, by_variance = self.form.moment_slopes(sums.statistics, gaussians)

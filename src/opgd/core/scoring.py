@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.engines import Engine, RowBlock, RowEngine
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_scores
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -38,10 +38,9 @@ def _scores(block: RowBlock, components: FloatArray) -> FloatArray:
     return block_scores(block, components, out)
 
 
-def score_engine(engine: RowEngine, components: FloatArray) -> RowEngine:
+def score_engine(engine: Engine, components: FloatArray) -> Engine:
     """An engine whose rows are the scores of another's centred rows, (n, q)."""
-    scores = np.concatenate([_scores(block, components).T.copy() for block in engine.blocks()])
-    return RowEngine(scores, engine.labels, engine.weights, n_threads=engine.n_threads)
+    return engine.mapped(lambda block: _scores(block, components))
 
 
 def log_density(
