@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import NotFittedError
@@ -260,7 +261,8 @@ def embedded(path):
 
 @pytest.fixture(scope="module")
 def hostile(wine, tmp_path_factory):
-    X = wine.data.iloc[:, :6].set_axis(HOSTILE, axis=1)
+    names = pd.Index(HOSTILE, dtype=object)  # pyarrow has no lone surrogates
+    X = wine.data.iloc[:, :6].set_axis(names, axis=1)
     X.index = [f"{HOSTILE[0]}{i}" for i in range(len(X))]
     y = np.array(HOSTILE[:3])[wine.target]
     model = OPGDClassifier(n_components=3).fit(X, y)

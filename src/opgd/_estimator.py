@@ -1,9 +1,7 @@
 """What the estimators share: using fitted Gaussians inside a projection."""
 
 import functools
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,11 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import ThreadpoolController
 
+from opgd._blas import one_blas_thread
+from opgd._lazy import here, rowwise
 from opgd._validation import check_priors, check_sample_weight, encode_labels
 from opgd.core.coordinates import Coordinates
 from opgd.core.gaussians import FORMS, ProjectedGaussians
@@ -25,50 +25,6 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
 MAX_COVARIANCE_CELLS = 2**26
-
-
-class _OneBlasThread:
-    """The limit is one for the process, so fits that overlap in time share it.
-
-    The first to come sets it and the last to go lifts it; had each its own, the first to go would
-    lift it for the others, and the last put back what it found: one thread, for good.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limit: Any = None
-
-    def enter(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._limit = _blas().limit(limits=1, user_api="blas")
-                self._limit.__enter__()
-
-    def leave(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.__exit__(None, None, None)
-
-
-@functools.cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-_ONE_BLAS_THREAD = _OneBlasThread()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread: its threads fight over blocks this small, ours share the rows."""
-    _ONE_BLAS_THREAD.enter()
-    try:
-        yield
-    finally:
-        _ONE_BLAS_THREAD.leave()
 
 
 def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,6 +95,7 @@ class GaussianModel(BaseEstimator):
         own: FloatArray = self.__dict__.get("_whole_space", np.empty(0))
         return own if own.size else self.components_
 
+    @rowwise
     def typicality(self, X: Any) -> FloatArray:
         """How usual rows are for the Gaussian nearest to them.
 
@@ -177,6 +134,7 @@ class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    @rowwise
     def transform(self, X: Any) -> AnyArray:
         """Scores on the components, ``X @ components_.T``.
 
@@ -223,6 +181,7 @@ class GaussianClassifier(ClassifierMixin, GaussianModel):
             by_class += np.log(new) - np.log(self.priors_)
         return by_class
 
+    @rowwise
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
         """Log joint densities of rows and classes; for two classes, their log odds.
 
@@ -241,6 +200,7 @@ class GaussianClassifier(ClassifierMixin, GaussianModel):
             return by_class[:, 1] - by_class[:, 0]
         return by_class
 
+    @rowwise
     def predict(self, X: Any, priors: Any = None) -> AnyArray:
         """Most probable class of each row.
 
@@ -258,6 +218,23 @@ class GaussianClassifier(ClassifierMixin, GaussianModel):
         labels: AnyArray = self.classes_[strongest]
         return labels
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        accuracy : float
+        """
+        predicted = here(self.predict(X))
+        return float(accuracy_score(here(y), predicted, sample_weight=here(sample_weight)))
+
+    @rowwise
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Log posterior probabilities of the classes.
 
@@ -273,6 +250,7 @@ class GaussianClassifier(ClassifierMixin, GaussianModel):
         """
         return log_normalised(self._class_log_joint(X, priors))
 
+    @rowwise
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Posterior probabilities of the classes.
 

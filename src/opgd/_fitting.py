@@ -21,6 +21,7 @@ from opgd._problem import (
 from opgd._validation import (
     check_choice,
     check_components_init,
+    check_flag,
     check_integer,
     check_n_jobs,
     check_positive,
@@ -43,7 +44,12 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     max_iter: int
     tol: float
     n_jobs: int | None
+    subsample: bool
     verbose: int
+
+    def _goes_on(self) -> bool:
+        """Whether a fit begins with the axes of the last one."""
+        return False
 
     def _check_parameters(self) -> None:
         if self.n_components is not None:
@@ -58,10 +64,10 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("verbose", self.verbose)
+        check_flag("subsample", self.subsample)
         check_n_jobs(self.n_jobs)
 
-    def _check_n_components(self, X: AnyArray) -> None:
-        n_features = X.shape[1]
+    def _check_n_components(self, n_features: int) -> None:
         if self.n_components is not None and self.n_components > n_features:
             raise ValueError(
                 f"n_components={self.n_components} is more than the {n_features} columns of X."
@@ -99,6 +105,8 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             n_random=self.n_init - 1,
             rng=rng,
             on_iteration=progress.reporter(self.verbose, total_weight, "log-likelihood"),
+            # axes that somebody gave are a better beginning than a sample's
+            subsample=self.subsample and isinstance(self.init, str) and not self._goes_on(),
         )
         directions, summary = ordered_attributes(problem, result)
         attributes = constants | fitted_attributes(problem, directions) | summary

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from opgd._blas import one_blas_thread
 from opgd._calibration import loss_curve
-from opgd._estimator import one_blas_thread
 from opgd._problem import Problem, first_guesses, fitted_attributes, prepare
 from opgd._subclasses import check_n_subclasses
 from opgd.classifier import OPGDClassifier

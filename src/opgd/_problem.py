@@ -28,6 +28,17 @@ from opgd.core.targets import Labelled, Mixed
 from opgd.core.types import FloatArray, IntArray
 
 RACE_ITERATIONS = 10
+MANY_ROWS = 100_000
+"""From so many rows on, a search begins on samples of them."""
+FIRST_SAMPLE = 10_000
+ROWS_PER_COEFFICIENT = 15
+"""A sample says too little about a projection with more coefficients than that."""
+SAMPLE_GROWTH = 5
+LARGEST_SAMPLE = 0.25
+MAX_SAMPLE_CELLS = 2**26
+NOISE = 1.0
+NOISE_ITERATIONS = 5
+"""A search on m rows ends when so many iterations gain less than NOISE / sqrt(m) of the value."""
 STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
 
 
@@ -159,29 +170,50 @@ def search(
     on_iteration: Callable[[str, FloatArray, float], None],
     n_random: int = 0,
     rng: np.random.RandomState | None = None,
+    subsample: bool = False,
 ) -> SolverResult:
     """Race the first guesses, climb from the winner, then from random starts; keep the best.
 
-    `on_iteration` is told which search it is, where it has come to, and the value there.
+    `on_iteration` is told which search it is, where it has come to, and the value there. With
+    `subsample`, searches among many rows begin on samples of them, of which nothing but the place
+    they lead to is kept.
     """
     objective = problem.objective
+    samples = growing_samples(objective, guesses[0].size) if subsample and max_iter else []
+    n_evaluations = 0
 
     def climb(start: FloatArray, name: str, most: int = max_iter) -> SolverResult:
         tell = partial(on_iteration, name)
         return maximise(objective, start, max_iter=most, tol=tol, on_iteration=tell)
 
-    if len(guesses) == 1:
+    def climb_samples(guesses: list[FloatArray]) -> FloatArray:
+        """Where the samples lead to; the first of them decides among guesses."""
+        nonlocal n_evaluations
+        for sample in samples:
+            runs = [
+                maximise(
+                    sample, own, max_iter=max_iter, tol=tol, on_iteration=stop_in_noise(sample)
+                )
+                for own in guesses
+            ]
+            n_evaluations += sum(run.n_evaluations for run in runs)
+            guesses = [max(runs, key=lambda run: run.value).directions]
+        return guesses[0]
+
+    if samples:
+        best = climb(climb_samples(guesses), "search 1")
+    elif len(guesses) == 1:
         best = climb(guesses[0], "search 1")
     else:
         few = min(RACE_ITERATIONS, max_iter)
         best = best_of([climb(own, f"guess {i + 1}", few) for i, own in enumerate(guesses)])
         if few < max_iter and not best.converged:
             best = continued(best, climb(best.directions, "search 1", max_iter - best.n_iter))
-    n_evaluations = best.n_evaluations
+    n_evaluations += best.n_evaluations
     for number in range(n_random):
         assert rng is not None
         start = starts.random_axes(problem.coordinates.rank, len(guesses[0]), rng)
-        run = climb(start, f"search {number + 2}")
+        run = climb(climb_samples([start]), f"search {number + 2}")
         n_evaluations += run.n_evaluations
         best = max(best, run, key=lambda result: result.value)
     if best.n_iter >= max_iter > 0 and not best.converged:
@@ -192,6 +224,37 @@ def search(
             ConvergenceWarning,
         )
     return replace(best, n_evaluations=n_evaluations)
+
+
+def growing_samples(objective: Objective, n_coefficients: int) -> list[Objective]:
+    """The same objective on more and more of its rows, none where these are few.
+
+    Moments and priors stay those of all rows.
+    """
+    engine = objective.engine
+    if engine.n_samples < MANY_ROWS:
+        return []
+    most = min(LARGEST_SAMPLE * engine.n_samples, MAX_SAMPLE_CELLS / engine.n_features)
+    size = max(FIRST_SAMPLE, ROWS_PER_COEFFICIENT * n_coefficients)
+    samples = []
+    while size <= most:
+        samples.append(replace(objective, engine=engine.sample(size)))
+        size *= SAMPLE_GROWTH
+    return samples
+
+
+def stop_in_noise(sample: Objective) -> Callable[[FloatArray, float], None]:
+    """Ends a search on a sample where its gains are smaller than what another would change."""
+    values: list[float] = []
+    least = NOISE / np.sqrt(sample.engine.n_samples)
+
+    def after_iteration(_: FloatArray, value: float) -> None:
+        values.append(value)
+        before = values[-1 - NOISE_ITERATIONS] if len(values) > NOISE_ITERATIONS else -np.inf
+        if value - before < least * abs(value):
+            raise StopIteration
+
+    return after_iteration
 
 
 def normal_form(problem: Problem, directions: FloatArray) -> FloatArray:

@@ -163,12 +163,12 @@ def _whitened(frame: Frame, clusters: Moments) -> tuple[Coordinates, Moments]:
     return whitened, regularise(frame, whitened, clusters, level=level)[0]
 
 
-def whole_labels(X: AnyArray, frame: Frame, clusters: Moments) -> IntArray:
-    """The cluster of highest density of every row, by the mixture before any projection, (n,)."""
+def first_clusters(frame: Frame, clusters: Moments) -> Callable[[AnyArray], IntArray]:
+    """From rows to their cluster of highest density, by the mixture before any projection, (n,)."""
     whitened, regular = _whitened(frame, clusters)
     gaussians = ProjectedGaussians(np.log(clusters.priors), regular.means, regular.covariances)
-    joint = log_joint(X, frame.center, whitened.matrix.T, gaussians, FORMS["full"])
-    return np.argmax(joint, axis=1)
+    model = frame.center, whitened.matrix.T, gaussians, FORMS["full"]
+    return lambda X: np.argmax(log_joint(X, *model), axis=1)
 
 
 def refine(
@@ -178,9 +178,17 @@ def refine(
     max_iter: int,
     tol: float,
     on_iteration: Callable[[str, FloatArray, float], None],
+    subsample: bool,
 ) -> Refined:
     """Search for the projection from `start`, then EM inside it."""
-    result = search(problem, [start], max_iter=max_iter, tol=tol, on_iteration=on_iteration)
+    result = search(
+        problem,
+        [start],
+        max_iter=max_iter,
+        tol=tol,
+        on_iteration=on_iteration,
+        subsample=subsample,
+    )
     directions, summary = ordered_attributes(problem, result)
     objective = problem.objective
     scores = score_engine(objective.engine, directions @ objective.whitener.T)

@@ -100,6 +100,12 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
     return classes, codes.astype(np.intp, copy=False)
 
 
+def known_codes(y: AnyArray, classes: AnyArray) -> IntArray:
+    """Codes of labels that are all among the classes."""
+    codes: IntArray = np.searchsorted(classes, y).astype(np.intp, copy=False)
+    return codes
+
+
 def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
     """One finite, non-negative weight per row, not all of them zero; None for equal weights."""
     if sample_weight is None:

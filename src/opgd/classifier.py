@@ -6,14 +6,16 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 
+from opgd._blas import one_blas_thread
 from opgd._callbacks import with_callbacks
-from opgd._estimator import one_blas_thread, restore_on_failure
+from opgd._estimator import restore_on_failure
 from opgd._fitting import ProjectionClassifier
+from opgd._lazy import is_lazy
 from opgd._problem import Problem, first_guesses, prepare
 from opgd._subclasses import check_n_subclasses
-from opgd._validation import check_flag, check_seed
-from opgd.core.engines import RowEngine
-from opgd.core.types import FloatArray
+from opgd._validation import check_flag, check_seed, encode_labels, known_codes
+from opgd.core.engines import Engine, RowEngine
+from opgd.core.types import AnyArray, FloatArray
 
 
 class OPGDClassifier(ProjectionClassifier):
@@ -69,6 +71,11 @@ class OPGDClassifier(ProjectionClassifier):
         Begin at the components of the last fit, if there was one of the same shape.
     random_state : int, RandomState instance or None, default=None
         Used by random starts.
+    subsample : bool, default=True
+        Begin the search on samples where there are 100000 rows or more: ten thousand rows, then
+        five times as many, up to a quarter of all; the search then goes on with all rows to the
+        same `tol`. The samples are always the same ones. It costs about half the passes over the
+        rows, and may end in another optimum than a search among all rows from the beginning.
     n_jobs : int, default=None
         Threads that share the rows; None means one, -1 all cores.
     verbose : int, default=0
@@ -145,6 +152,7 @@ class OPGDClassifier(ProjectionClassifier):
         tol: float = 1e-6,
         warm_start: bool = False,
         random_state: Any = None,
+        subsample: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -160,6 +168,7 @@ class OPGDClassifier(ProjectionClassifier):
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.subsample = subsample
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -183,10 +192,9 @@ class OPGDClassifier(ProjectionClassifier):
         self._check_parameters()
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
-        self._check_n_components(X)
+        engine, classes = self._labelled_engine(X, y, sample_weight)
+        self._check_n_components(engine.n_features)
         with one_blas_thread():
-            engine = RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
             prepared = prepare(engine, len(classes))
             numbers = check_n_subclasses(self.n_subclasses, classes)
             self._find_axes(prepared, classes, numbers, rng, data)
@@ -195,6 +203,23 @@ class OPGDClassifier(ProjectionClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("warm_start", self.warm_start)
+
+    def _labelled_engine(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
+        """Rows of positive weight, and the classes."""
+        if is_lazy(X):
+            from opgd._dask_rows import lazy_rows
+
+            if y is None:
+                raise ValueError(
+                    "This estimator requires y to be passed, but the target y is None."
+                )
+            rows = lazy_rows(self, X, y, sample_weight, encode_labels, known_codes)
+            return rows.engine, rows.classes
+        X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
+        return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes
+
+    def _goes_on(self) -> bool:
+        return self.warm_start and hasattr(self, "components_")
 
     def _first_guesses(
         self, problem: Problem, n_components: int, rng: np.random.RandomState

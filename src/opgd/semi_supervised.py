@@ -1,6 +1,7 @@
 """OPGDSemiSupervised: labelled and unlabelled rows together."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -8,17 +9,43 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import validate_data
 
+from opgd._blas import one_blas_thread
 from opgd._callbacks import with_callbacks
-from opgd._estimator import FLOAT_DTYPES, log_normalised, one_blas_thread, restore_on_failure
+from opgd._estimator import FLOAT_DTYPES, log_normalised, restore_on_failure
 from opgd._fitting import ProjectionClassifier
 from opgd._labels import codes_among, encode_partly, is_missing, label_array
+from opgd._lazy import here, is_lazy, taken
 from opgd._problem import Prepared, frame_rows
 from opgd._soft_classes import soft_classes
 from opgd._validation import check_integer, check_sample_weight, check_seed
-from opgd.core.engines import RowEngine
+from opgd.core.engines import Engine, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.scoring import log_joint
 from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class RowShares:
+    """Probabilities of training rows, of which labelled ones keep their class."""
+
+    found: dict[str, Any]
+    covariance_type: str
+
+    @property
+    def classes(self) -> AnyArray:
+        own: AnyArray = self.found["classes_"]
+        return own
+
+    def __call__(self, X: AnyArray, codes: IntArray) -> FloatArray:
+        """Of rows with these codes (-1: none), (n, K)."""
+        found, form = self.found, FORMS[self.covariance_type]
+        center, components = found["_coordinates"].center, found["components_"]
+        joint = log_joint(X, center, components, found["_gaussians"], form)
+        shares: FloatArray = np.exp(log_normalised(joint))
+        labelled = np.flatnonzero(codes >= 0)
+        shares[labelled] = 0.0
+        shares[labelled, codes[labelled]] = 1.0
+        return shares
 
 
 class OPGDSemiSupervised(ProjectionClassifier):
@@ -62,6 +89,11 @@ class OPGDSemiSupervised(ProjectionClassifier):
         A search ends when no entry of the gradient of the mean log posterior is larger.
     random_state : int, RandomState instance or None, default=None
         Used by random starts.
+    subsample : bool, default=True
+        Begin the search on samples where there are 100000 rows or more: ten thousand rows, then
+        five times as many, up to a quarter of all; the search then goes on with all rows to the
+        same `tol`. The samples are always the same ones. It costs about half the passes over the
+        rows, and may end in another optimum than a search among all rows from the beginning.
     n_jobs : int, default=None
         Threads that share the rows; None means one, -1 all cores.
     verbose : int, default=0
@@ -112,6 +144,7 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
+        subsample: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -127,6 +160,7 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.subsample = subsample
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -153,19 +187,9 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
             raise TypeError(f"unlabeled must be one value, got {self.unlabeled!r}.")
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
-        y = label_array(y)
-        check_consistent_length(X, y)
-        weights = check_sample_weight(sample_weight, X)
-        self._check_n_components(X)
-        present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        classes, codes = encode_partly(y[present], self.unlabeled)
-        rows, all_codes = X, codes
-        if weights is not None and not present.all():
-            rows, weights = X[present], weights[present]
-            all_codes = codes_among(y, classes, self.unlabeled)
+        engine, classes, describe = self._partly_labelled_engine(X, y, sample_weight)
+        self._check_n_components(engine.n_features)
         with one_blas_thread():
-            engine = RowEngine(rows, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
             frame = frame_rows(engine)
             if engine.partly_labelled:
                 moments, n_rounds = soft_classes(frame, len(classes), self.n_rounds)
@@ -173,25 +197,54 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
                 moments, n_rounds = frame.moments(len(classes)), 0
 
             def labels(found: dict[str, Any]) -> dict[str, Any]:
-                return {"n_rounds_": n_rounds} | self._all_labels(X, all_codes, found)
+                shares = describe(RowShares(found, self.covariance_type))
+                strongest = np.argmax(shares, axis=1)
+                return {
+                    "n_rounds_": n_rounds,
+                    "transduction_": taken(found["classes_"], strongest),
+                    "label_distributions_": shares,
+                }
 
             one_each = np.ones(len(classes), dtype=np.intp)
             self._find_axes(Prepared(frame, moments), classes, one_each, rng, data, labels)
         return self
 
-    def _all_labels(self, X: AnyArray, codes: IntArray, found: dict[str, Any]) -> dict[str, Any]:
-        """Labels and probabilities of all training rows; labelled ones keep theirs."""
-        form = FORMS[self.covariance_type]
-        center, components = found["_coordinates"].center, found["components_"]
-        joint = log_joint(X, center, components, found["_gaussians"], form)
-        shares: FloatArray = np.exp(log_normalised(joint))
-        labelled = np.flatnonzero(codes >= 0)
-        shares[labelled] = 0.0
-        shares[labelled, codes[labelled]] = 1.0
-        return {
-            "transduction_": found["classes_"][np.argmax(shares, axis=1)],
-            "label_distributions_": shares,
-        }
+    def _partly_labelled_engine(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Engine, AnyArray, Callable[[RowShares], Any]]:
+        """Rows of positive weight, classes, and how to describe all rows, those of none too."""
+        unlabeled = self.unlabeled
+        if is_lazy(X):
+            from opgd._dask_rows import lazy_rows
+
+            def codes_of(labels: AnyArray, classes: AnyArray) -> IntArray:
+                return codes_among(labels, classes, unlabeled)
+
+            if y is None:
+                label_array(y)
+            rows = lazy_rows(
+                self, X, y, sample_weight, lambda labels: encode_partly(labels, unlabeled), codes_of
+            )
+
+            def described(shares: RowShares) -> Any:
+                return rows.answers(
+                    lambda part: shares(part.X, codes_of(part.labels, shares.classes)),
+                    np.zeros((0, len(shares.classes))),
+                )
+
+            return rows.engine, rows.classes, described
+        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        y = label_array(y)
+        check_consistent_length(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
+        classes, codes = encode_partly(y[present], unlabeled)
+        own, all_codes = X, codes
+        if weights is not None and not present.all():
+            own, weights = X[present], weights[present]
+            all_codes = codes_among(y, classes, unlabeled)
+        engine = RowEngine(own, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
+        return engine, classes, lambda shares: shares(X, all_codes)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of labelled rows whose class is predicted; rows without a label are passed over.
@@ -207,13 +260,12 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         -------
         accuracy : float
         """
-        X, y = self._check_rows(X), label_array(y)
-        check_consistent_length(X, y)
-        weights = check_sample_weight(sample_weight, X)
+        predicted, y = here(self.predict(X)), label_array(here(y))
+        check_consistent_length(predicted, y)
+        weights = check_sample_weight(here(sample_weight), predicted)
         known = ~is_missing(y, self.unlabeled)
         if not known.any():
             raise ValueError("y has no labelled rows to score.")
-        right = codes_among(y, self.classes_, self.unlabeled) == np.argmax(
-            self._class_log_joint(X), axis=1
-        )
+        codes = codes_among(y, self.classes_, self.unlabeled)
+        right = codes == np.searchsorted(self.classes_, predicted)
         return float(np.average(right[known], weights=None if weights is None else weights[known]))
