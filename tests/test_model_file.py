@@ -291,19 +291,19 @@ def test_labels_and_names_can_be_read_without_this_package(tmp_path):
     assert model["fitted"]["classes_"] == classes
 
 
-def named(columns):
+def table_with(columns):
     """A table whose names pandas does not hand to pyarrow, which has no lone surrogates."""
     return pd.DataFrame(X, columns=pd.Index(columns, dtype=object))
 
 
 def test_names_of_columns_are_kept_and_still_checked(tmp_path):
-    table = named(["länge", "幅", "\udcff", " "])
+    table = table_with(["länge", "幅", "\udcff", " "])
     for model in (OPGDClassifier(1), OPGDClassifierCV(**QUICK)):
         same = there_and_back(model.fit(table, Y), tmp_path)
         assert_same(model.feature_names_in_, same.feature_names_in_)
         assert_same(model.predict(table), same.predict(table))
         with pytest.raises(ValueError, match="feature names"):
-            same.predict(named(["länge", "breite", "\udcff", " "]))
+            same.predict(table_with(["länge", "breite", "\udcff", " "]))
 
 
 def test_the_wish_for_data_frames_is_kept(tmp_path):
