@@ -1,17 +1,31 @@
 """What is public is listed, documented, and nothing else."""
 
 import inspect
+import subprocess
+import sys
+
+import pytest
 
 import opgd
 
 
 def test_all_is_what_is_public():
+    for name in opgd.__all__:
+        assert getattr(opgd, name) is not None
     public = {
         name
         for name, value in vars(opgd).items()
         if not name.startswith("_") and not inspect.ismodule(value)
     }
-    assert public | {"__version__"} == set(opgd.__all__)
+    assert public | {"__version__"} == set(opgd.__all__) == set(dir(opgd))
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        opgd.other  # noqa: B018
+
+
+def test_the_command_does_not_wait_for_scikit_learn():
+    code = "import sys, opgd.cli.app; print('sklearn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_public_classes_and_methods_have_docstrings():

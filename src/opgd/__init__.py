@@ -1,13 +1,17 @@
 """Optimal projections for Gaussian discriminants."""
 
-from opgd._warnings import DataWarning
-from opgd.classifier import OPGDClassifier
-from opgd.classifier_cv import OPGDClassifierCV
-from opgd.comparison import compare
-from opgd.mixture import OPGDMixture
-from opgd.model_file import load_model, save_model
-from opgd.report import write_report
-from opgd.semi_supervised import OPGDSemiSupervised
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from opgd._warnings import DataWarning
+    from opgd.classifier import OPGDClassifier
+    from opgd.classifier_cv import OPGDClassifierCV
+    from opgd.comparison import compare
+    from opgd.mixture import OPGDMixture
+    from opgd.model_file import load_model, save_model
+    from opgd.report import write_report
+    from opgd.semi_supervised import OPGDSemiSupervised
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -22,3 +26,27 @@ __all__ = [
     "save_model",
     "write_report",
 ]
+
+# Names are imported when they are first used: `opgd --help` should not wait for scikit-learn.
+_HOMES = {
+    "DataWarning": "opgd._warnings",
+    "OPGDClassifier": "opgd.classifier",
+    "OPGDClassifierCV": "opgd.classifier_cv",
+    "OPGDMixture": "opgd.mixture",
+    "OPGDSemiSupervised": "opgd.semi_supervised",
+    "compare": "opgd.comparison",
+    "load_model": "opgd.model_file",
+    "save_model": "opgd.model_file",
+    "write_report": "opgd.report",
+}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'opgd' has no attribute {name!r}")
+    value = globals()[name] = getattr(_importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
