@@ -38,14 +38,14 @@ class Workspace:
     """Buffers that are allocated once and used again for every block of a thread."""
 
     def __init__(self) -> None:
-        self._buffers: dict[str, FloatArray] = {}
+        self._buffers: dict[tuple[str, Any], AnyArray] = {}
 
-    def array(self, name: str, *shape: int) -> Any:
-        """An uninitialised, contiguous array; the same memory for the same name."""
+    def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Any:
+        """An uninitialised, contiguous array; the same memory for the same name and type."""
         size = int(np.prod(shape))
-        buffer = self._buffers.get(name)
+        buffer = self._buffers.get((name, dtype))
         if buffer is None or buffer.size < size:
-            buffer = self._buffers[name] = np.empty(size)
+            buffer = self._buffers[name, dtype] = np.empty(size, dtype)
         return buffer[:size].reshape(shape)
 
 
@@ -54,7 +54,8 @@ class RowBlock:
     """Consecutive rows with what belongs to them.
 
     `X` holds rows minus what the engine already subtracted; the rest of the way to centred rows
-    is `rest`: centred = X - rest.
+    is `rest`: centred = X - rest. Rows of float32 stay so, since the large products with them take
+    half the time; everything that is made of the products is float64.
     """
 
     rows: slice  # which of all rows
@@ -73,8 +74,16 @@ class RowBlock:
         """Weights of the rows, ones where there are none."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
+    def alike(self, values: FloatArray) -> AnyArray:
+        """Values in the type of X, for a product with it."""
+        if values.dtype == self.X.dtype:
+            return values
+        buffer: AnyArray = self.workspace.array("alike", *values.shape, dtype=self.X.dtype)
+        buffer[...] = values
+        return buffer
+
     def centred(self) -> FloatArray:
-        """Centred rows in a buffer of this block's workspace."""
+        """Centred rows in a buffer of this block's workspace, float64."""
         buffer: FloatArray = self.workspace.array("centred", *self.X.shape)
         return np.subtract(self.X, self.rest, out=buffer)
 
@@ -153,6 +162,8 @@ class RowEngine(Engine):
     subtract : bool
         Hand out blocks with `center` already subtracted (a copy of the block). Needed where
         products of raw rows would lose digits: float32 rows, or rows far from the origin.
+    double : bool
+        Hand out float64 blocks, whatever the type of the rows.
     n_threads : int
         Threads share the rows in equal contiguous parts, added in the order of the rows: the
         same number of threads gives the same bits.
@@ -168,6 +179,7 @@ class RowEngine(Engine):
         *,
         center: FloatArray | None = None,
         subtract: bool = False,
+        double: bool = False,
         n_threads: int = 1,
         block_rows: int | None = None,
         first_row: int = 0,
@@ -180,7 +192,7 @@ class RowEngine(Engine):
         self.block_rows = block_rows or int(
             np.clip(MAX_BLOCK_CELLS // max(self.n_features, 1), 256, MAX_BLOCK_ROWS)
         )
-        self.first_row = first_row
+        self.double, self.first_row = double, first_row
         self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
 
@@ -204,6 +216,7 @@ class RowEngine(Engine):
             weights,
             center=self.center,
             subtract=self.subtract,
+            double=self.double,
             n_threads=self.n_threads,
         )
 
@@ -230,6 +243,7 @@ class RowEngine(Engine):
             self.weights,
             center=center,
             subtract=subtract,
+            double=self.double,
             n_threads=self.n_threads,
             block_rows=block_rows,
             first_row=self.first_row,
@@ -240,12 +254,14 @@ class RowEngine(Engine):
         n_rows = min(self.block_rows, max(MAX_BUFFER_CELLS // max(width, 1), 64))
         start, stop = (self.n_samples * k // n_parts for k in (part, part + 1))
         workspace = self._workspaces[part]
-        rest = np.zeros_like(self.center) if self.subtract else self.center
+        dtype = np.dtype(np.float64) if self.double else self.X.dtype
+        origin = self.center.astype(dtype)
+        rest = self.center - origin if self.subtract else self.center
         for first in range(start, stop, n_rows):
             rows = slice(first, min(first + n_rows, stop))
             X = self.X[rows]
             if self.subtract:
-                X = np.subtract(X, self.center, out=workspace.array("rows", *X.shape))
+                X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
             weights = None if self.weights is None else self.weights[rows]
             among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
             yield RowBlock(among_all, X, rest, self.labels[rows], weights, workspace)

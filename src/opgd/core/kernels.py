@@ -34,8 +34,9 @@ class KernelSums:
 def block_scores(block: RowBlock, components: FloatArray, out: FloatArray) -> FloatArray:
     """Scores V'(x - center) of a block, (q, n_rows)."""
     # BLAS is up to twice as fast when the long side comes first; turning the result costs little
-    by_row = block.workspace.array("by_row", block.n_rows, len(components))
-    np.matmul(block.X, np.ascontiguousarray(components.T), out=by_row)
+    shape = block.n_rows, len(components)
+    by_row = block.workspace.array("by_row", *shape, dtype=block.X.dtype)
+    np.matmul(block.X, block.alike(np.ascontiguousarray(components.T)), out=by_row)
     np.subtract(by_row.T, (components @ block.rest)[:, None], out=out)
     return out
 
@@ -147,6 +148,6 @@ def block_sums(
     slopes = np.matmul(theta.T, weights, out=workspace.array("slopes", theta.shape[1], n_rows))
     score_slopes = workspace.array("score_slopes", len(components), n_rows)
     form.pull_back(slopes, scores, score_slopes)
-    row_slopes = score_slopes @ block.X
+    row_slopes: FloatArray = (block.alike(score_slopes) @ block.X).astype(np.float64, copy=False)
     row_slopes -= np.outer(score_slopes.sum(axis=1), block.rest)
     return KernelSums(value, row_slopes, weights @ features.T)

@@ -17,7 +17,8 @@ def by_rows(
     X: AnyArray, center: FloatArray, function: Callable[[RowBlock], FloatArray], n_columns: int
 ) -> FloatArray:
     """Apply a function of blocks with answers (n_columns, n_rows) to all rows, (n, n_columns)."""
-    engine = RowEngine(X, np.zeros(len(X), dtype=np.intp), center=center, subtract=True)
+    labels = np.zeros(len(X), dtype=np.intp)
+    engine = RowEngine(X, labels, center=center, subtract=True, double=True)
     answers = np.empty((len(X), n_columns))
     first = 0
     for block in engine.blocks():

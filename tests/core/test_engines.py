@@ -1,0 +1,48 @@
+"""Blocks of rows, and the types of numbers in them."""
+
+import numpy as np
+import pytest
+
+from opgd.core.engines import RowEngine
+from opgd.core.gaussians import FORMS
+from opgd.core.moments import group_moments
+from opgd.core.objective import Objective
+from opgd.core.targets import Labelled
+
+
+def test_rows_of_float32_stay_so_in_blocks_and_sums_are_float64(rng):
+    X = (1e3 + rng.normal(size=(5000, 7))).astype(np.float32)
+    labels = rng.integers(0, 2, 5000)
+    engine = RowEngine(X, labels, center=X.mean(axis=0, dtype=np.float64))
+    block = next(engine.blocks())
+    assert block.X.dtype == np.float32
+    assert block.centred().dtype == np.float64
+    # center is no number of float32; what is left of it is in `rest`
+    expected = X[block.rows].astype(np.float64) - engine.center
+    np.testing.assert_allclose(block.centred(), expected, rtol=0, atol=1e-6)
+    double = RowEngine(X, labels, center=engine.center, subtract=True, double=True)
+    assert next(double.blocks()).X.dtype == np.float64
+
+
+@pytest.mark.parametrize("covariance_type", ["diag", "full"])
+def test_float32_costs_few_digits(rng, covariance_type):
+    labels = rng.integers(0, 3, 20_000)
+    X = 50 + rng.normal(size=(20_000, 8)) + 2 * np.eye(3, 8)[labels]
+    center = X.mean(axis=0)
+    at = rng.normal(size=(3, 8))
+    found = []
+    for rows in (X, X.astype(np.float32)):
+        engine = RowEngine(rows, labels, center=center)
+        moments = group_moments(engine, 3, lambda own: own)
+        objective = Objective(
+            engine,
+            np.eye(8),
+            moments,
+            np.log(moments.priors),
+            FORMS[covariance_type],
+            Labelled(np.arange(3)),
+        )
+        found.append(objective.value_and_gradient(at))
+    assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-5)
+    assert found[1][1].dtype == np.float64

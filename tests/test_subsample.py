@@ -1,0 +1,98 @@
+"""Searches among many rows that begin on samples of them."""
+
+import numpy as np
+import pytest
+
+from opgd import OPGDClassifier, OPGDMixture
+from opgd import _problem as problem_module
+from opgd.core.engines import RowEngine
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Samples from 2000 rows on, the first of 200."""
+    monkeypatch.setattr(problem_module, "MANY_ROWS", 2000)
+    monkeypatch.setattr(problem_module, "FIRST_SAMPLE", 200)
+    monkeypatch.setattr(problem_module, "ROWS_PER_COEFFICIENT", 1)
+
+
+@pytest.fixture
+def evaluations(monkeypatch):
+    """Numbers of rows of all evaluations with a gradient."""
+    seen = []
+    whole_sum = RowEngine.sum
+
+    def counted(self, function, width=0):
+        if width:  # only evaluations with a gradient tell their buffers
+            seen.append(self.n_samples)
+        return whole_sum(self, function, width)
+
+    monkeypatch.setattr(RowEngine, "sum", counted)
+    return seen
+
+
+def overlapping(n_rows=4000, n_columns=6, n_classes=3):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_classes, n_rows)
+    spread = rng.uniform(0.5, 1.5, (n_classes, n_columns))
+    means = 1.2 * rng.normal(size=(n_classes, n_columns))
+    return means[labels] + spread[labels] * rng.normal(size=(n_rows, n_columns)), labels
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_samples_come_first_and_all_rows_last(evaluations):
+    X, y = overlapping()
+    model = OPGDClassifier(2).fit(X, y)
+    sizes = list(dict.fromkeys(evaluations))
+    assert sizes == [200, 1000, 4000]
+    assert evaluations == sorted(evaluations)
+    assert len(evaluations) == model.n_evaluations_
+    # what is reported of the search is that on all rows
+    assert len(model.loss_curve_) == model.n_iter_ + 1
+    assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_, rel=1e-9)
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_the_end_is_an_optimum_on_all_rows_and_always_the_same():
+    X, y = overlapping()
+    first = OPGDClassifier(2).fit(X, y)
+    np.testing.assert_array_equal(first.components_, OPGDClassifier(2).fit(X, y).components_)
+    whole = OPGDClassifier(2, subsample=False).fit(X, y)
+    assert first.converged_
+    assert first.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=1e-5)
+    again = OPGDClassifier(2, init=first.components_, subsample=False).fit(X, y)
+    assert again.n_iter_ <= 2
+
+
+@pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize(
+    "settings", [{"subsample": False}, {"max_iter": 0}, {"init": np.eye(6)[:2]}]
+)
+def test_where_there_are_no_samples(settings, evaluations):
+    X, y = overlapping()
+    OPGDClassifier(2, **settings).fit(X, y)
+    assert set(evaluations) <= {4000}
+
+
+def test_few_rows_are_not_sampled(evaluations):
+    X, y = overlapping()
+    OPGDClassifier(2).fit(X, y)
+    assert set(evaluations) == {4000}
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_warm_starts_are_not_thrown_away(evaluations):
+    X, y = overlapping()
+    model = OPGDClassifier(2, warm_start=True).fit(X, y)
+    evaluations.clear()
+    model.fit(X, y)
+    assert set(evaluations) == {4000}
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_mixtures_too(evaluations):
+    X, _ = overlapping()
+    model = OPGDMixture(3, random_state=0).fit(X)
+    assert {200, 1000, 4000} <= set(evaluations)
+    whole = OPGDMixture(3, random_state=0, subsample=False).fit(X)
+    assert model.objective_ == pytest.approx(whole.objective_, rel=1e-2)
