@@ -1,6 +1,7 @@
 """Rows of Dask's: the same answers as in memory, wherever the rows are."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -9,7 +10,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine, make_classification
 
-from opgd import DataWarning, OPGDClassifier, OPGDMixture, OPGDSemiSupervised
+from opgd import (
+    DataWarning,
+    OPGDClassifier,
+    OPGDMixture,
+    OPGDSemiSupervised,
+    load_model,
+    save_model,
+)
 from opgd._problem import prepare
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
@@ -155,6 +163,22 @@ def test_partly_labelled_agrees_with_memory(cut):
         there.label_distributions_.compute(), here.label_distributions_, atol=1e-3
     )
     assert there.score(lazy_X, y) == here.score(X, y)
+
+
+def test_models_of_lazy_rows_can_be_kept(cut, tmp_path):
+    X, y, lazy_X, _ = cut
+    some = np.where(np.arange(len(y)) % 5 == 0, y, -1)
+    for model, name in (
+        (OPGDMixture(3, random_state=0).fit(lazy_X), "labels_"),
+        (OPGDSemiSupervised().fit(lazy_X, some), "transduction_"),
+    ):
+        own = getattr(model, name).compute()
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(getattr(again, name).compute(), own)
+        path = tmp_path / f"{name}.opgd"
+        save_model(model, path)
+        np.testing.assert_array_equal(getattr(load_model(path), name), own)
+        np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
 
 
 def test_float32_stays_float32(cut):

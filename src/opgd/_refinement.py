@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,11 @@ def first_clusters(frame: Frame, clusters: Moments) -> Callable[[AnyArray], IntA
     whitened, regular = _whitened(frame, clusters)
     gaussians = ProjectedGaussians(np.log(clusters.priors), regular.means, regular.covariances)
     model = frame.center, whitened.matrix.T, gaussians, FORMS["full"]
-    return lambda X: np.argmax(log_joint(X, *model), axis=1)
+    return partial(_strongest, model)
+
+
+def _strongest(model: tuple[Any, ...], X: AnyArray) -> IntArray:
+    return np.argmax(log_joint(X, *model), axis=1)
 
 
 def refine(

@@ -405,16 +405,16 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         gaussians = refined.mixture.gaussians
         own = self._described(refined.problem, refined.directions, gaussians)
         model = frame.center, own["components_"], own["_gaussians"], FORMS[self.covariance_type]
-        log_posteriors = answers(lambda rows: log_normalised(log_joint(rows, *model)), X)
+        clustered = answers(partial(_clustered, model), X)
         first_labels = answers(first_clusters(frame, fit.first), X)
         weight = frame.engine.total_weight
         return (
             refined.summary
             | own
             | {
-                "labels_": np.argmax(log_posteriors, axis=1),
+                "labels_": clustered[:, 0].astype(np.intp),
                 "initial_labels_": taken(_places(gaussians), first_labels),
-                "uncertainty_": -np.expm1(log_posteriors.max(axis=1)),
+                "uncertainty_": clustered[:, 1],
                 "log_likelihood_": weight * refined.log_likelihood,
                 "eigenvalues_": frame.spread**-2.0,
                 "n_rounds_": fit.n_rounds,
@@ -600,6 +600,13 @@ class _Fit:
     first: Moments
     refined: Refined
     n_rounds: int
+
+
+def _clustered(model: tuple[Any, ...], X: AnyArray) -> FloatArray:
+    """The most probable cluster, and one minus its probability, (n, 2)."""
+    log_posteriors = log_normalised(log_joint(X, *model))
+    doubts = -np.expm1(log_posteriors.max(axis=1))
+    return np.column_stack([np.argmax(log_posteriors, axis=1), doubts])
 
 
 def _places(gaussians: ProjectedGaussians) -> IntArray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from opgd._callbacks import with_callbacks
 from opgd._estimator import FLOAT_DTYPES, log_normalised, restore_on_failure
 from opgd._fitting import ProjectionClassifier
 from opgd._labels import codes_among, encode_partly, is_missing, label_array
-from opgd._lazy import here, is_lazy, taken
+from opgd._lazy import here, is_lazy
 from opgd._problem import Prepared, frame_rows
 from opgd._soft_classes import soft_classes
 from opgd._validation import check_integer, check_sample_weight, check_seed
@@ -46,6 +47,16 @@ class RowShares:
         shares[labelled] = 0.0
         shares[labelled, codes[labelled]] = 1.0
         return shares
+
+
+def _part_shares(shares: RowShares, unlabeled: Any, part: Any) -> FloatArray:
+    """The same of a part of lazy rows."""
+    return shares(part.X, codes_among(part.labels, shares.classes, unlabeled))
+
+
+def _part_labels(shares: RowShares, unlabeled: Any, part: Any) -> AnyArray:
+    labels: AnyArray = shares.classes[np.argmax(_part_shares(shares, unlabeled, part), axis=1)]
+    return labels
 
 
 class OPGDSemiSupervised(ProjectionClassifier):
@@ -197,11 +208,10 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
                 moments, n_rounds = frame.moments(len(classes)), 0
 
             def labels(found: dict[str, Any]) -> dict[str, Any]:
-                shares = describe(RowShares(found, self.covariance_type))
-                strongest = np.argmax(shares, axis=1)
+                shares, own_labels = describe(RowShares(found, self.covariance_type))
                 return {
                     "n_rounds_": n_rounds,
-                    "transduction_": taken(found["classes_"], strongest),
+                    "transduction_": own_labels,
                     "label_distributions_": shares,
                 }
 
@@ -211,28 +221,27 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
 
     def _partly_labelled_engine(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Engine, AnyArray, Callable[[RowShares], Any]]:
+    ) -> tuple[Engine, AnyArray, Callable[[RowShares], tuple[Any, Any]]]:
         """Rows of positive weight, classes, and how to describe all rows, those of none too."""
         unlabeled = self.unlabeled
         if is_lazy(X):
             from opgd._dask_rows import lazy_rows
 
-            def codes_of(labels: AnyArray, classes: AnyArray) -> IntArray:
-                return codes_among(labels, classes, unlabeled)
-
+            codes_of = partial(codes_among, unlabeled=unlabeled)
             if y is None:
                 label_array(y)
             rows = lazy_rows(
-                self, X, y, sample_weight, lambda labels: encode_partly(labels, unlabeled), codes_of
+                self, X, y, sample_weight, partial(encode_partly, unlabeled=unlabeled), codes_of
             )
 
-            def described(shares: RowShares) -> Any:
-                return rows.answers(
-                    lambda part: shares(part.X, codes_of(part.labels, shares.classes)),
-                    np.zeros((0, len(shares.classes))),
+            def lazily_described(shares: RowShares) -> tuple[Any, Any]:
+                own = [partial(made, shares, unlabeled) for made in (_part_shares, _part_labels)]
+                return (
+                    rows.answers(own[0], np.zeros((0, len(shares.classes)))),
+                    rows.answers(own[1], shares.classes[:0]),
                 )
 
-            return rows.engine, rows.classes, described
+            return rows.engine, rows.classes, lazily_described
         X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
         y = label_array(y)
         check_consistent_length(X, y)
@@ -244,7 +253,12 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
             own, weights = X[present], weights[present]
             all_codes = codes_among(y, classes, unlabeled)
         engine = RowEngine(own, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
-        return engine, classes, lambda shares: shares(X, all_codes)
+
+        def described(shares: RowShares) -> tuple[AnyArray, AnyArray]:
+            own = shares(X, all_codes)
+            return own, classes[np.argmax(own, axis=1)]
+
+        return engine, classes, described
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of labelled rows whose class is predicted; rows without a label are passed over.
