@@ -14,10 +14,8 @@ from sklearn.utils.validation import validate_data
 from opgd._dask_engine import DaskEngine, Part, kept
 from opgd._labels import label_array
 from opgd._lazy import check_two_dimensional, is_lazy
-from opgd._validation import MAX_WEIGHT
+from opgd._validation import FLOAT_DTYPES, MAX_WEIGHT
 from opgd.core.types import AnyArray, FloatArray, IntArray
-
-FLOAT_DTYPES = [np.float64, np.float32]
 
 
 class RawPart(NamedTuple):

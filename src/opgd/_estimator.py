@@ -13,17 +13,21 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from opgd._blas import one_blas_thread
 from opgd._lazy import here, rowwise
-from opgd._validation import check_priors, check_sample_weight, encode_labels
+from opgd._validation import (
+    check_priors,
+    check_sample_weight,
+    encode_labels,
+    validate_rows,
+)
 from opgd.core.coordinates import Coordinates
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.scoring import log_joint, project_rows, squared_distances
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
-FLOAT_DTYPES = [np.float64, np.float32]
 MAX_COVARIANCE_CELLS = 2**26
 
 
@@ -51,7 +55,22 @@ def log_normalised(log_joints: FloatArray) -> FloatArray:
     return log_joints
 
 
-class GaussianModel(BaseEstimator):
+class RowModel(BaseEstimator):
+    """What is fitted to rows of some columns, and asked about others of the same."""
+
+    def _column_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"column {j}" for j in range(self.n_features_in_)]
+        return [repr(name) for name in names]
+
+    def _check_rows(self, X: Any) -> AnyArray:
+        check_is_fitted(self)
+        rows: AnyArray = validate_rows(self, X, reset=False)
+        return rows
+
+
+class GaussianModel(RowModel):
     """Fitted Gaussians inside a projection (or of whole rows): covariances and distances."""
 
     _coordinates: Coordinates
@@ -73,17 +92,6 @@ class GaussianModel(BaseEstimator):
             raise AttributeError(f"covariances_ of shape {shape} would be too large to make.")
         raw = [self._coordinates.raw_covariance(own) for own in self._covariances]
         return np.stack([0.5 * (own + own.T) for own in raw])
-
-    def _column_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"column {j}" for j in range(self.n_features_in_)]
-        return [repr(name) for name in names]
-
-    def _check_rows(self, X: Any) -> AnyArray:
-        check_is_fitted(self)
-        rows: AnyArray = validate_data(self, X, reset=False, dtype=FLOAT_DTYPES)
-        return rows
 
     def _model(self) -> tuple[FloatArray, FloatArray, ProjectedGaussians, Any]:
         form = FORMS[self._covariance_type]
@@ -151,35 +159,26 @@ class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             return project_rows(X, self.components_).astype(X.dtype, copy=False)
 
 
-class GaussianClassifier(ClassifierMixin, GaussianModel):
-    """Fitted Gaussians that stand for classes: predictions and probabilities."""
+class PosteriorMixin(ClassifierMixin):
+    """Predictions of classes from their log joints, of whatever densities."""
 
-    _temperature = 1.0
     classes_: AnyArray
     priors_: FloatArray
-    gaussian_classes_: IntArray
+
+    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
+        """log(pi_k f_k) of rows and classes, (n, K)."""
+        raise NotImplementedError
 
     def _check_labelled(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
         """Rows of positive weight, classes, codes of the rows, and weights."""
-        X, y = validate_data(self, X, y, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        X, y = validate_rows(self, X, y, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
         if weights is not None and not np.all(weights):
             present = weights > 0  # a row of weight zero is no row, and may be all of its class
             X, y, weights = X[present], y[present], weights[present]
         return X, *encode_labels(y), weights
-
-    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
-        """log(pi_k phi_k) by class, divided by the temperature, (n, K)."""
-        X = self._check_rows(X)
-        with one_blas_thread():
-            by_class = log_joint(X, *self._model(), groups=self.gaussian_classes_)
-        by_class /= self._temperature
-        if priors is not None:
-            new = check_priors(priors, self.classes_, self.priors_)
-            by_class += np.log(new) - np.log(self.priors_)
-        return by_class
 
     @rowwise
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
@@ -265,3 +264,21 @@ class GaussianClassifier(ClassifierMixin, GaussianModel):
         posteriors : ndarray of shape (n_samples, n_classes)
         """
         return np.exp(self.predict_log_proba(X, priors))
+
+
+class GaussianClassifier(PosteriorMixin, GaussianModel):
+    """Fitted Gaussians that stand for classes."""
+
+    _temperature = 1.0
+    gaussian_classes_: IntArray
+
+    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
+        """log(pi_k phi_k) by class, divided by the temperature, (n, K)."""
+        X = self._check_rows(X)
+        with one_blas_thread():
+            by_class = log_joint(X, *self._model(), groups=self.gaussian_classes_)
+        by_class /= self._temperature
+        if priors is not None:
+            new = check_priors(priors, self.classes_, self.priors_)
+            by_class += np.log(new) - np.log(self.priors_)
+        return by_class

@@ -7,11 +7,45 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
+FLOAT_DTYPES = [np.float64, np.float32]
 MAX_WEIGHT = 1e150
 """Squares of weights are added up."""
+MAX_LISTED = 8
+"""Columns that a message names before it counts the others."""
+
+
+def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """scikit-learn's checks of X (and y); values that are not finite are refused by column."""
+    try:
+        return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
+    except ValueError:
+        found = _not_finite(X)
+        if found is None:
+            raise
+    columns, row = found
+    raise ValueError(
+        f"Input X contains NaN or infinity in {columns}, first in row {row}; "
+        f"{type(estimator).__name__} needs finite numbers: fill them in or leave out those rows."
+    )
+
+
+def _not_finite(X: Any) -> tuple[str, int] | None:
+    """Names of columns with values that are not finite, and the first such row."""
+    try:
+        bad = ~np.isfinite(check_array(X, dtype=FLOAT_DTYPES, ensure_all_finite=False))
+    except (TypeError, ValueError):
+        return None  # something else is wrong, and has been said
+    if not bad.any():
+        return None
+    names = getattr(X, "columns", None)
+    places = np.flatnonzero(bad.any(axis=0)).tolist()
+    listed = [f"column {j}" if names is None else repr(names[j]) for j in places[:MAX_LISTED]]
+    more = f" and {len(places) - MAX_LISTED} more" if len(places) > MAX_LISTED else ""
+    return ", ".join(listed) + more, int(np.flatnonzero(bad.any(axis=1))[0])
 
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:

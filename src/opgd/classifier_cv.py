@@ -12,10 +12,9 @@ from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import validate_data
 
 from opgd._callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
-from opgd._estimator import FLOAT_DTYPES, AxesMixin, GaussianClassifier, restore_on_failure
+from opgd._estimator import AxesMixin, GaussianClassifier, restore_on_failure
 from opgd._path import Outcome, Sample, Setting, end_settings, try_settings
 from opgd._selection import aligned, choose, tabulate
 from opgd._subclasses import check_n_subclasses
@@ -27,6 +26,7 @@ from opgd._validation import (
     check_sample_weight,
     check_share,
     encode_labels,
+    validate_rows,
 )
 from opgd._warnings import DataWarning
 from opgd.classifier import OPGDClassifier
@@ -223,7 +223,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> tuple[Sample, AnyArray | None]:
-        X, y = validate_data(self, X, y, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        X, y = validate_rows(self, X, y, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
         groups = None if groups is None else np.asarray(groups)
         if groups is not None and len(groups) != len(X):

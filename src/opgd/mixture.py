@@ -9,12 +9,11 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from opgd._blas import one_blas_thread
 from opgd._callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._estimator import (
-    FLOAT_DTYPES,
     AxesMixin,
     GaussianModel,
     log_normalised,
@@ -44,6 +43,7 @@ from opgd._validation import (
     check_sample_weight,
     check_seed,
     check_share,
+    validate_rows,
 )
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import RowDensity, row_density
@@ -305,7 +305,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
                 )
             rows = lazy_rows(self, X, None, sample_weight, no_labels)
             return X, rows.engine, self.init
-        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        X = validate_rows(self, X, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
         own, init = X, self.init
         if weights is not None and not np.all(weights):

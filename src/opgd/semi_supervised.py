@@ -8,17 +8,16 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import validate_data
 
 from opgd._blas import one_blas_thread
 from opgd._callbacks import with_callbacks
-from opgd._estimator import FLOAT_DTYPES, log_normalised, restore_on_failure
+from opgd._estimator import log_normalised, restore_on_failure
 from opgd._fitting import ProjectionClassifier
 from opgd._labels import codes_among, encode_partly, is_missing, label_array
 from opgd._lazy import here, is_lazy
 from opgd._problem import Prepared, frame_rows
 from opgd._soft_classes import soft_classes
-from opgd._validation import check_integer, check_sample_weight, check_seed
+from opgd._validation import check_integer, check_sample_weight, check_seed, validate_rows
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.scoring import log_joint
@@ -242,7 +241,7 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
                 )
 
             return rows.engine, rows.classes, lazily_described
-        X = validate_data(self, X, dtype=FLOAT_DTYPES, ensure_min_samples=2)
+        X = validate_rows(self, X, ensure_min_samples=2)
         y = label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)
