@@ -9,7 +9,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
 from opgd.baselines import (
+    AlternatingComponents,
     CommonPrincipalComponents,
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    InformativeComponents,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
     MixtureDiscriminantAnalysis,
     ReducedRankLDA,
     RegularizedDiscriminantAnalysis,
@@ -29,6 +36,15 @@ ESTIMATORS = [
     SlicedAverageVariance(),
     CommonPrincipalComponents(),
     MixtureDiscriminantAnalysis(n_subclasses=2),
+    FlexibleDiscriminantAnalysis(),
+    FlexibleDiscriminantAnalysis(basis="polynomial", degree=2),
+    KernelDiscriminantAnalysis(),
+    KernelNaiveBayes(),
+    LikelihoodRatioPursuit(),
+    LikelihoodRatioPursuit(density="gaussian"),
+    GaussianMixturePursuit(max_iter=2),
+    InformativeComponents(),
+    AlternatingComponents(max_iter=5),
 ]
 BY_HAND = [
     "check_set_output_transform",

@@ -20,8 +20,13 @@ LAYERS = [
     {"opgd._problem"},
     {"opgd._refinement", "opgd._fitting"},
     {"opgd.classifier", "opgd.mixture", "opgd.semi_supervised"},
-    {"opgd.baselines._base"},
-    {f"opgd.baselines.{name}" for name in ["cpc", "lda", "mda", "rda", "save"]},
+    {f"opgd.baselines.{name}" for name in ["_base", "_bandwidths", "_bases", "_posterior"]},
+    {"opgd.baselines._axis_densities", "opgd.baselines._optimal_scores"},
+    {"opgd.baselines._mixture_densities", "opgd.baselines._pursuit"},
+    {f"opgd.baselines.{name}" for name in ["cpc", "lda", "mda", "rda", "save"]}
+    | {f"opgd.baselines.{name}" for name in ["fda", "informative", "kernel"]}
+    | {f"opgd.baselines.{name}" for name in ["mixture_pursuit", "pursuit"]},
+    {"opgd.baselines.alternating", "opgd.baselines.kernel_nb"},
     {"opgd.baselines"},
     {"opgd._path"},
     {"opgd._selection"},

@@ -1,7 +1,7 @@
 """What a fitted estimator consists of: names, types and shapes of its fitted attributes.
 
 Letters stand for sizes that have to agree: p columns, q axes, R dimensions in which rows differ,
-C Gaussians, K classes, n training rows.
+C Gaussians, K classes, n training rows, F functions and m knots of a basis.
 """
 
 from dataclasses import dataclass
@@ -32,12 +32,20 @@ from opgd._model_checks import (
 )
 from opgd._model_values import Unfit
 from opgd.baselines import (
+    AlternatingComponents,
     CommonPrincipalComponents,
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    InformativeComponents,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
     MixtureDiscriminantAnalysis,
     ReducedRankLDA,
     RegularizedDiscriminantAnalysis,
     SlicedAverageVariance,
 )
+from opgd.baselines._bases import BASES, Basis
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.coordinates import Coordinates
@@ -104,6 +112,41 @@ MIXTURE = (
         "selection_": partial(table, needed={"n_clusters", "n_components", "bic", "icl", "aic"}),
     }
 )
+POSTERIORS: dict[str, Check] = {
+    "classes_": labels,
+    "priors_": numbers("K", above=0.0),
+    "_center": numbers("p"),
+    "n_features_in_": size("p"),
+}
+ROWS: dict[str, Check] = POSTERIORS | {
+    "_codes": codes("n", "K"),
+    "_weights": numbers("n", above=0.0),
+}
+PURSUIT = (
+    POSTERIORS
+    | ITERATIONS
+    | {
+        "components_": numbers("q p"),
+        "n_components_": size("q"),
+        "log_ratios_": numbers("q"),
+        "gaussian_classes_": gaussian_classes,
+        "_axis_weights": numbers("q C"),
+        "_axis_means": numbers("q C"),
+        "_axis_deviations": numbers("q C", above=0.0),
+    }
+)
+FLEXIBLE = POSTERIORS | {
+    "explained_": numbers("q"),
+    "n_components_": size("q"),
+    "projected_means_": numbers("K q"),
+    "coefficients_": numbers("q F"),
+    "_scale": numbers("p", above=0.0),
+    "_basis.kind": lambda value, _: isinstance(value, str) and value in BASES,
+    "_basis.degree": count,
+    "_basis.knots": numbers("m p"),
+    "_function_center": numbers("F"),
+    "_function_scale": numbers("F", above=0.0),
+}
 CHOICE: dict[str, Check] = {
     "n_splits_": count,
     "best_index_": count,
@@ -115,7 +158,11 @@ OPTIONAL: dict[str, Check] = {
     "feature_names_in_": names,
     OUTPUT: output,
 }
-RECORDS: dict[str, type[Any]] = {"_coordinates": Coordinates, "_gaussians": ProjectedGaussians}
+RECORDS: dict[str, type[Any]] = {
+    "_basis": Basis,
+    "_coordinates": Coordinates,
+    "_gaussians": ProjectedGaussians,
+}
 
 
 @dataclass(frozen=True)
@@ -141,6 +188,35 @@ ESTIMATORS = {
             MixtureDiscriminantAnalysis,
             WHOLE_ROWS | CLASSES | ITERATIONS | {"weights_": numbers("C")},
         ),
+        Parts(AlternatingComponents, AXES | CLASSES | SEARCH),
+        Parts(FlexibleDiscriminantAnalysis, FLEXIBLE),
+        Parts(GaussianMixturePursuit, PURSUIT),
+        Parts(
+            InformativeComponents,
+            AXES
+            | CLASSES
+            | ITERATIONS
+            | {"log_likelihood_": real, "n_evaluations_": count, "loss_curve_": floats},
+        ),
+        Parts(
+            KernelDiscriminantAnalysis,
+            ROWS
+            | {
+                "bandwidths_": numbers("K", above=0.0),
+                "components_": numbers("R p"),
+                "_rows": numbers("n R"),
+            },
+        ),
+        Parts(
+            KernelNaiveBayes,
+            ROWS
+            | {
+                "bandwidths_": numbers("K p"),
+                "_scale": numbers("p"),
+                "_rows": numbers("n p"),
+            },
+        ),
+        Parts(LikelihoodRatioPursuit, PURSUIT),
         Parts(ReducedRankLDA, AXES | CLASSES),
         Parts(RegularizedDiscriminantAnalysis, WHOLE_ROWS | CLASSES),
         Parts(SlicedAverageVariance, AXES | CLASSES),
@@ -159,6 +235,15 @@ def check_attributes(parts: Parts, found: dict[str, Any]) -> None:
             raise Unfit(f"its {name} is not what it should be, or does not fit the rest")
     if "_gaussians.variances" in found:
         _check_variances(found)
+    if "_basis.kind" in found:
+        _check_basis(found)
+
+
+def _check_basis(found: dict[str, Any]) -> None:
+    n_functions, degree = found["coefficients_"].shape[1], found["_basis.degree"]
+    basis = Basis(found["_basis.kind"], min(degree, n_functions), found["_basis.knots"])
+    if basis.n_functions != n_functions:
+        raise Unfit("its basis has another number of functions than coefficients")
 
 
 def _check_variances(found: dict[str, Any]) -> None:

@@ -21,10 +21,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from opgd._axes_search import AxesSearch
-from opgd._estimator import FLOAT_DTYPES
-from opgd._validation import check_n_jobs, check_seed, encode_labels
+from opgd._validation import FLOAT_DTYPES, check_n_jobs, check_seed, encode_labels
 from opgd.baselines import (
+    AlternatingComponents,
     CommonPrincipalComponents,
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    InformativeComponents,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
     MixtureDiscriminantAnalysis,
     ReducedRankLDA,
     RegularizedDiscriminantAnalysis,
@@ -34,6 +40,8 @@ from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.types import AnyArray, FloatArray
 
 MOST_SUBCLASSES = 5
+MOST_PURSUED = 3
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 SEARCHES = (GridSearchCV, RandomizedSearchCV)
 
 
@@ -61,6 +69,25 @@ def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
     }
 
 
+def further_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]:
+    """The rest of the family: methods that the paper names and does not compare with."""
+    few = list(range(1, min(MOST_PURSUED, n_features) + 1))
+    axes = [number for number in (1, 2, 3, 5, 8, 13, 21, 34) if number <= n_features]
+
+    def search(estimator: Any, **grid: Any) -> GridSearchCV:
+        return GridSearchCV(estimator, grid, cv=inner_cv)
+
+    return {
+        "FDA": search(FlexibleDiscriminantAnalysis(), ridge=RIDGES),
+        "KDA": KernelDiscriminantAnalysis(),
+        "kernel NB": KernelNaiveBayes(),
+        "LR pursuit": search(LikelihoodRatioPursuit(), n_components=few),
+        "GM pursuit": search(GaussianMixturePursuit(), n_components=few),
+        "informative": search(InformativeComponents(), n_components=axes),
+        "alternating": search(AlternatingComponents(), n_components=axes),
+    }
+
+
 def compare(
     X: Any,
     y: Any,
@@ -79,11 +106,12 @@ def compare(
     ----------
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-    estimators : dict of estimators by name, list of names, or None
+    estimators : dict of estimators by name, list of names, "all", or None
         None stands for reduced-rank LDA, RDA, SAVE, CPCDA, MDA and OPGD, each with its settings
         chosen on the training rows as in the paper's Section 4, and OPGD with all settings that
-        `OPGDClassifierCV` tries; a list picks some of these by name. Estimators that are given are
-        fitted as they are.
+        `OPGDClassifierCV` tries. "all" adds the rest of the family: "FDA", "KDA", "kernel NB",
+        "LR pursuit", "GM pursuit", "informative" and "alternating". A list picks by name among all
+        of these. Estimators that are given are fitted as they are.
     cv : int, splitter or iterable of splits, default=5
         Rows left out for testing; a number means so many stratified, shuffled folds.
     inner_cv : int, float or splitter, default=5
@@ -195,12 +223,15 @@ def _chosen(estimators: Any, n_features: int, inner_cv: Any) -> dict[str, Any]:
         if others:
             raise TypeError(f"estimators has {others}, which are no classifiers.")
         return _not_empty(dict(estimators))
-    known: dict[str, Any] = default_estimators(n_features, inner_cv)
+    usual: dict[str, Any] = default_estimators(n_features, inner_cv)
     if estimators is None:
+        return usual
+    known = usual | further_estimators(n_features, inner_cv)
+    if isinstance(estimators, str) and estimators == "all":
         return known
     if isinstance(estimators, str) or not isinstance(estimators, Iterable):
         raise TypeError(
-            f"estimators must be a dict by name or a list of names, got {estimators!r}."
+            f"estimators must be a dict by name or a list of names, or 'all', got {estimators!r}."
         )
     names = list(estimators)
     unknown = [name for name in names if name not in known]

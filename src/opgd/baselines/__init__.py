@@ -1,16 +1,30 @@
-"""The discriminants that the paper compares with, as scikit-learn estimators.
+"""The discriminants that the paper compares with or names, as scikit-learn estimators.
 
 LDA itself, QDA and diagonal discriminant analysis (naive Bayes) are scikit-learn's own.
 """
 
+from opgd.baselines.alternating import AlternatingComponents
 from opgd.baselines.cpc import CommonPrincipalComponents
+from opgd.baselines.fda import FlexibleDiscriminantAnalysis
+from opgd.baselines.informative import InformativeComponents
+from opgd.baselines.kernel import KernelDiscriminantAnalysis
+from opgd.baselines.kernel_nb import KernelNaiveBayes
 from opgd.baselines.lda import ReducedRankLDA
 from opgd.baselines.mda import MixtureDiscriminantAnalysis
+from opgd.baselines.mixture_pursuit import GaussianMixturePursuit
+from opgd.baselines.pursuit import LikelihoodRatioPursuit
 from opgd.baselines.rda import RegularizedDiscriminantAnalysis
 from opgd.baselines.save import SlicedAverageVariance
 
 __all__ = [
+    "AlternatingComponents",
     "CommonPrincipalComponents",
+    "FlexibleDiscriminantAnalysis",
+    "GaussianMixturePursuit",
+    "InformativeComponents",
+    "KernelDiscriminantAnalysis",
+    "KernelNaiveBayes",
+    "LikelihoodRatioPursuit",
     "MixtureDiscriminantAnalysis",
     "ReducedRankLDA",
     "RegularizedDiscriminantAnalysis",

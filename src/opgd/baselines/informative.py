@@ -1,0 +1,181 @@
+"""Informative components: the classification likelihood with isotropic Gaussians."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from opgd._estimator import AxesMixin
+from opgd._problem import pose, with_definite_signs
+from opgd._subclasses import check_n_subclasses
+from opgd._validation import check_integer, check_positive
+from opgd._warnings import warn_caller
+from opgd.baselines._base import Baseline, Solution, Task, count_axes
+from opgd.core.gaussians import DiagonalForm
+from opgd.core.objective import Objective
+from opgd.core.solvers import maximise
+from opgd.core.starts import lda_axes
+from opgd.core.types import FloatArray
+
+
+@dataclass(frozen=True)
+class IsotropicForm(DiagonalForm):
+    """Every Gaussian has the same variance on every axis, whatever the axes are."""
+
+    variance: float
+
+    def project(self, directions: FloatArray, products: FloatArray) -> FloatArray:
+        return np.full((len(products), len(directions)), self.variance)
+
+    def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:  # noqa: ARG002
+        return np.zeros(products.shape[1:])
+
+
+@dataclass(frozen=True)
+class SpanLikelihood:
+    """The objective with orthonormal axes, as a function of any vectors that span them.
+
+    The isotropic model sees the span V of the vectors U = L V only (V orthonormal), so a step of
+    U changes it by the part of the step that leaves the span:
+
+        gradient by U = L^-T (gradient by V) (I - V'V)
+    """
+
+    objective: Objective
+
+    def axes(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """V and L."""
+        basis, factor = np.linalg.qr(at.T)
+        return basis.T, factor.T
+
+    def value(self, at: FloatArray) -> float:
+        return self.objective.value(self.axes(at)[0])
+
+    def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
+        axes, factor = self.axes(at)
+        value, gradient = self.objective.value_and_gradient(axes)
+        leaving = gradient - gradient @ axes.T @ axes
+        return value, np.asarray(np.linalg.solve(factor.T, leaving), dtype=np.float64)
+
+
+class InformativeComponents(AxesMixin, Baseline):
+    """Axes that maximise the classification likelihood with isotropic Gaussians.
+
+    OPGD's objective, with one fixed variance for all Gaussians and axes:
+
+        sum_i log [ pi_{y_i} N(V'x_i; V'mu_{y_i}, s I) / sum_k pi_k N(V'x_i; V'mu_k, s I) ]
+
+    over axes V that are orthonormal where the pooled covariance is the identity (in the
+    reference, in the space of the columns). Classes may have several Gaussians, at the means of
+    clusters that k-means finds inside a class. With all axes and one Gaussian this is LDA.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of axes; None means ``min(n_features, max(2, n_classes - 1))``.
+    n_subclasses : int, dict or "auto", default=1
+        Gaussians per class, as in `OPGDClassifier`.
+    variance : float, default=1.0
+        s, in units of the pooled variance.
+    priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
+        Class probabilities; None takes the classes' shares of the rows.
+    max_iter : int, default=500
+        Most iterations of the search.
+    tol : float, default=1e-6
+        The search ends when no entry of the gradient of the mean objective is larger.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        The axes, of pooled within-class variance one and uncorrelated inside the classes; inside
+        their span, the LDA axes first.
+    log_likelihood_ : float
+        The objective.
+    loss_curve_ : list of float
+        Minus its mean over rows, before the search and after every iteration.
+    n_iter_, n_evaluations_ : int
+        Iterations and evaluations of the search.
+    converged_ : bool
+        Whether it ended by `tol`.
+    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
+gaussian_classes_, n_components_, n_features_in_, feature_names_in_
+        As in `OPGDClassifier`; `projected_variances_` are `variance`.
+
+    References
+    ----------
+    Peltonen & Kaski, "Discriminative Components of Data", IEEE Transactions on Neural Networks
+    2005; Hofmeyr, Kamper & Melonas, Section 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd.baselines import InformativeComponents
+    >>> X, y = load_wine(return_X_y=True)
+    >>> InformativeComponents(n_components=1).fit(X, y).transform(X).shape
+    (178, 1)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_subclasses: Any = 1,
+        variance: float = 1.0,
+        priors: Any = None,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+    ) -> None:
+        self.n_components = n_components
+        self.n_subclasses = n_subclasses
+        self.variance = variance
+        self.priors = priors
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _check_parameters(self) -> None:
+        check_positive("variance", self.variance)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+
+    def _solve(self, task: Task) -> Solution:
+        problem = pose(
+            task.prepared,
+            task.priors,
+            numbers=check_n_subclasses(self.n_subclasses, task.classes),
+            covariance_type="diag",
+            shrinkage=0.0,
+            ridge=0.0,
+        )
+        coordinates = problem.coordinates
+        wanted = default_axes(self.n_components, coordinates.rank, len(task.classes))
+        n_axes, notes = count_axes(wanted, len(coordinates.center), coordinates.rank)
+        objective = replace(problem.objective, form=IsotropicForm(float(self.variance)))
+        likelihood = SpanLikelihood(objective)
+        start = lda_axes(problem.classes, n_axes)
+        result = maximise(likelihood, start, max_iter=self.max_iter, tol=self.tol)
+        if not result.converged:
+            warn_caller(
+                f"The axes have not converged after max_iter={self.max_iter} iterations. Increase "
+                "max_iter, or loosen tol if this is close enough.",
+                ConvergenceWarning,
+            )
+        span = likelihood.axes(result.directions)[0]
+        directions = lda_axes(problem.classes.mapped(span.T), n_axes) @ span
+        directions = with_definite_signs(coordinates, directions)
+        # no class has a covariance of its own that could be poor
+        problem = replace(problem, objective=objective, borrowed=np.zeros_like(problem.borrowed))
+        more = {
+            "_covariance_type": "diag",
+            "log_likelihood_": float(result.value * objective.engine.total_weight),
+            "n_iter_": max(result.n_iter, int(self.max_iter > 0)),
+            "n_evaluations_": result.n_evaluations,
+            "converged_": result.converged,
+            "loss_curve_": [-value for value in result.history],
+        }
+        return Solution(problem, directions, more, notes)
+
+
+def default_axes(n_components: Any, rank: int, n_classes: int) -> Any:
+    """As many axes as `OPGDClassifier` takes where it is not told."""
+    return min(rank, max(2, n_classes - 1)) if n_components is None else n_components

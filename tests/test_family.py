@@ -1,0 +1,491 @@
+"""The rest of the family: what each method is by its formula, and what the paper says of it."""
+
+import inspect
+import pickle
+import runpy
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KernelDensity
+
+from opgd import OPGDClassifier, compare, load_model, save_model
+from opgd._problem import pose, prepare
+from opgd.baselines import (
+    AlternatingComponents,
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    InformativeComponents,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
+    ReducedRankLDA,
+)
+from opgd.baselines._axis_densities import CommonVariance, GaussianDensities, KernelDensities
+from opgd.baselines._bandwidths import left_out_likelihood
+from opgd.baselines._mixture_densities import MixtureDensities
+from opgd.baselines._pursuit import LikelihoodRatio
+from opgd.baselines.alternating import HeldForm
+from opgd.baselines.informative import IsotropicForm, SpanLikelihood
+from opgd.comparison import default_estimators, further_estimators
+from opgd.core.engines import RowEngine
+from opgd.core.solvers import maximise
+
+FAMILY = [
+    FlexibleDiscriminantAnalysis(),
+    KernelDiscriminantAnalysis(),
+    KernelNaiveBayes(),
+    LikelihoodRatioPursuit(max_iter=5),
+    GaussianMixturePursuit(1, max_iter=1),
+    InformativeComponents(),
+    AlternatingComponents(max_iter=5),
+]
+WEIGHTED = [own for own in FAMILY if "sample_weight" in inspect.signature(own.fit).parameters]
+EVERY = pytest.mark.parametrize("method", FAMILY, ids=lambda own: type(own).__name__)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::opgd.DataWarning"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def cosine(one, other):
+    return abs(one @ other) / np.linalg.norm(one) / np.linalg.norm(other)
+
+
+def falls(model):
+    """Iterations at which the classification likelihood fell."""
+    return int(np.sum(np.diff(model.loss_curve_) > 0))
+
+
+def slope_and_difference(function, at, step, size=1e-6):
+    """Slope along a step by the gradient, and by central differences."""
+    difference = function.value_and_gradient(at + size * step)[0]
+    difference -= function.value_and_gradient(at - size * step)[0]
+    return np.sum(function.value_and_gradient(at)[1] * step), difference / (2 * size)
+
+
+# what the paper says of its neighbours
+
+
+def test_pursuit_with_one_variance_finds_the_axis_of_lda(wine):
+    X, y = wine
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
+    pursuit = LikelihoodRatioPursuit(2, density="common").fit(X, y)
+    for axis, scaling in zip(pursuit.components_, lda.scalings_.T, strict=False):
+        assert cosine(axis * X.std(axis=0), scaling * X.std(axis=0)) > 0.999
+
+
+def test_search_with_one_variance_finds_the_axis_of_lda_from_anywhere(wine, rng):
+    X, y = wine
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    lda = LinearDiscriminantAnalysis(solver="eigen").fit(Z, y).scalings_[:, 0]
+    ratio = LikelihoodRatio([Z[y == k] for k in range(3)], CommonVariance())
+    for start in rng.normal(size=(3, 1, 13)):
+        assert cosine(start[0], lda) < 0.9
+        found = maximise(ratio, start, max_iter=500, tol=1e-6).directions[0]
+        assert cosine(found, lda) > 0.999
+
+
+def test_pursuit_with_one_variance_has_the_value_of_the_anova_statistic(iris):
+    X, y = iris
+    pursuit = LikelihoodRatioPursuit(1, density="common").fit(X, y)
+    scores = pursuit.transform(X)[:, 0]
+    within = np.mean([scores[y == k].var() for k in range(3)])
+    assert pursuit.log_ratios_[0] == pytest.approx((scores.var() / within - 1) / 2, rel=1e-6)
+
+
+def test_flexible_discriminant_with_a_linear_basis_is_lda(wine):
+    X, y = wine
+    flexible = FlexibleDiscriminantAnalysis(basis="linear", ridge=0).fit(X, y)
+    lda = ReducedRankLDA().fit(X, y)
+    assert flexible.predict_proba(X) == pytest.approx(lda.predict_proba(X), abs=1e-9)
+    assert np.array_equal(flexible.predict(X), LinearDiscriminantAnalysis().fit(X, y).predict(X))
+    centred = [own - own.mean(axis=0) for own in (flexible.transform(X), lda.transform(X))]
+    assert np.max(subspace_angles(*centred)) < 1e-6
+
+
+def test_kernel_naive_bayes_beats_gaussian_naive_bayes_on_two_modes(rng):
+    stripes = rng.integers(4, size=800)  # two modes of either class, in turn
+    y = stripes % 2
+    X = np.column_stack([stripes, np.zeros(800)]) + 0.25 * rng.normal(size=(800, 2))
+    kernels, gaussians = (
+        1 - own.fit(X[:300], y[:300]).score(X[300:], y[300:])
+        for own in (KernelNaiveBayes(), GaussianNB())
+    )
+    assert kernels < 0.1
+    assert gaussians > 0.25
+
+
+@pytest.mark.parametrize("n_components", [2, 3, 5])
+def test_alternation_lowers_the_likelihood_on_vowel_and_opgd_never_does(load, n_components):
+    X, y, _ = load("vowel")
+    alternating = AlternatingComponents(n_components).fit(X, y)
+    own = OPGDClassifier(n_components).fit(X, y)
+    assert falls(alternating) >= 30
+    assert falls(own) == 0
+    assert min(alternating.loss_curve_) > own.loss_curve_[-1]
+    assert alternating.loss_curve_[-1] > min(alternating.loss_curve_)
+
+
+def test_example_counts_falls_and_draws_them(load, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    load("vowel")
+    monkeypatch.setattr(sys, "argv", ["alternating", "--out", str(tmp_path), "--axes", "2"])
+    example = Path(__file__).resolve().parents[1] / "examples" / "alternating.py"
+    runpy.run_path(str(example), run_name="__main__")
+    _, alternating, own, _ = capsys.readouterr().out.splitlines()
+    assert int(alternating.split()[3]) > 30
+    assert int(own.split()[3]) == 0
+    assert (tmp_path / "alternating.png").stat().st_size > 10_000
+
+
+def test_curve_of_the_alternation_is_the_objective_of_the_paper(iris):
+    X, y = iris
+    model = AlternatingComponents(2, max_iter=3, tol=1e-12).fit(X, y)
+    same = OPGDClassifier(2, init=model.components_, max_iter=0).fit(X, y)
+    assert same.log_likelihood_ == pytest.approx(model.log_likelihood_)
+    assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_)
+
+
+def ratios(X, y, components):
+    """The two sides of eq. 5, as means over rows; Gaussians, independent on the axes."""
+    codes, scores = np.unique(y, return_inverse=True)[1], X @ components.T
+    own = np.eye(codes.max() + 1, dtype=bool)[codes]
+    logs = np.stack(
+        [
+            norm.logpdf(scores, scores[codes == k].mean(axis=0), scores[codes == k].std(axis=0))
+            for k in range(codes.max() + 1)
+        ],
+        axis=1,
+    )  # (n, K, q)
+    log_priors = np.log(own.mean(axis=0))
+    by_axis = logs[own] - np.logaddexp.reduce(log_priors[:, None] + logs, axis=1)
+    product = np.mean(log_priors[codes] + by_axis.sum(axis=1))
+    joint = log_priors + logs.sum(axis=2)
+    return product, np.mean(joint[own] - np.logaddexp.reduce(joint, axis=1))
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_product_of_ratios_is_not_the_joint_ratio(wine, n_components):
+    X, y = wine
+    pursuit = LikelihoodRatioPursuit(n_components, density="gaussian").fit(X, y)
+    product, joint = ratios(X, y, pursuit.components_)
+    assert product > 0 > joint  # the product is more than certain
+    assert ratios(X, y, pursuit.components_[:1])[0] == pytest.approx(
+        ratios(X, y, pursuit.components_[:1])[1]
+    )
+
+
+@pytest.mark.parametrize("name", ["wine", "vowel"])
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_forward_pursuit_loses_to_opgd_with_as_many_axes(load, name, n_components):
+    X, y, _ = load(name)
+    pursuit = LikelihoodRatioPursuit(n_components, density="gaussian").fit(X, y)
+    own = OPGDClassifier(n_components).fit(X, y)
+    joint = ratios(X, y, pursuit.components_)[1]
+    assert joint < own.log_likelihood_ / len(X) - 0.01
+    likelihood = OPGDClassifier(n_components, init=pursuit.components_, max_iter=0).fit(X, y)
+    assert joint == pytest.approx(likelihood.log_likelihood_ / len(X))
+
+
+# formulas
+
+
+def classes_of(rng):
+    sizes, n_features = (30, 25, 40), 4
+    return [rng.normal(k, 1 + k, (n, n_features)) for k, n in enumerate(sizes)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tolerance"),
+    [
+        (CommonVariance(), 1e-6),
+        (GaussianDensities(np.zeros(3)), 1e-6),
+        (GaussianDensities(np.array([0, 0.3, 1.0])), 1e-6),
+        (KernelDensities(np.zeros(3)), 1e-6),
+        (KernelDensities(np.array([0, 0.3, 1.0]), 0.5), 1e-6),
+        (MixtureDensities(1, np.zeros(3)), 1e-4),
+    ],
+    ids=str,
+)
+def test_gradient_of_the_ratio_agrees_with_differences(kind, tolerance, rng):
+    function = LikelihoodRatio(classes_of(rng), kind)
+    at, step = rng.normal(size=(2, 1, 4))
+    slope, difference = slope_and_difference(function, at, step)
+    assert slope == pytest.approx(difference, rel=tolerance, abs=1e-7)
+    assert function.value(3 * at) == pytest.approx(function.value(at))
+
+
+def test_ratio_of_kernels_is_that_of_kernel_densities(rng):
+    groups = [rng.normal(size=30), rng.normal(2, 2, size=50)]
+    kind = KernelDensities(np.zeros(2))
+    everything = np.concatenate(groups)
+
+    def logs(z):
+        width = 1.0592 * z.std() * len(z) ** -0.2
+        return KernelDensity(bandwidth=width).fit(z[:, None]).score_samples(z[:, None]).sum()
+
+    expected = sum(map(logs, groups)) - logs(everything)
+    assert kind.log_ratio(groups)[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_moved_rows_are_alike_along_the_axis_and_the_same_across_it(rng):
+    before = LikelihoodRatio(classes_of(rng), KernelDensities(np.zeros(3), 0.2))
+    axis = np.array([0.6, 0.8, 0, 0])
+    after = before.without(axis)
+    for old, new in zip(before.classes, after.classes, strict=True):
+        scores = new @ axis
+        assert abs(scores.mean()) < 0.1
+        assert abs(scores.std() - 1) < 0.15
+        across = np.eye(4) - np.outer(axis, axis)
+        assert new @ across == pytest.approx(old @ across)
+    assert after.value(axis[None]) < 0.2 * before.value(axis[None])
+
+
+def test_mixtures_see_two_modes(rng):
+    scores = np.concatenate([rng.normal(-3, 1, 200), rng.normal(3, 1, 200)])
+    other = rng.normal(0, 3, 400)
+    first, _ = MixtureDensities(2, np.zeros(2)).densities([scores, other])
+    assert np.sort(first.means) == pytest.approx([-3, 3], abs=0.3)
+    assert first.deviations == pytest.approx([1, 1], abs=0.2)
+    assert first.weights == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
+    X, y = rng.normal(size=(400, 4)), np.arange(400) % 2
+    X[y == 1, 2] += 3 * rng.choice([-1, 1], size=200)
+    X[y == 0, 2] *= np.sqrt(10)  # the same variance: Gaussians see nothing
+    axis = GaussianMixturePursuit(1).fit(X, y).components_[0]
+    assert cosine(axis, np.eye(4)[2]) > 0.97
+
+
+def test_bandwidth_leaves_every_row_out(rng):
+    rows = rng.normal(size=(40, 2))
+    expected = [
+        KernelDensity(bandwidth=0.4).fit(np.delete(rows, i, axis=0)).score_samples(rows[[i]])[0]
+        for i in range(len(rows))
+    ]
+    assert left_out_likelihood(rows, np.ones(40), 0.4) == pytest.approx(np.mean(expected))
+
+
+def test_kernel_discriminant_follows_its_formula(iris):
+    X, y = iris
+    model = KernelDiscriminantAnalysis(0.5).fit(X, y)
+    within = np.mean([np.cov(X[y == k].T, ddof=0) for k in range(3)], axis=0)
+    precision = np.linalg.inv(within) / 0.5**2
+    steps = X[:, None] - X
+    kernels = np.exp(-0.5 * np.einsum("ijp,pq,ijq->ij", steps, precision, steps))
+    joint = np.stack([kernels[:, y == k].sum(axis=1) for k in range(3)], axis=1)
+    expected = joint / joint.sum(axis=1, keepdims=True)
+    assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+
+
+def test_wide_kernels_of_naive_bayes_follow_their_formula(iris):
+    X, y = iris
+    model = KernelNaiveBayes(0.5).fit(X, y)
+    joint = np.ones((len(X), 3))
+    for k in range(3):
+        for j in range(4):
+            own = norm.pdf(X[:, [j]], X[y == k, j], model.bandwidths_[k, j])
+            joint[:, k] *= own.mean(axis=1)
+    assert model.predict_proba(X) == pytest.approx(joint / joint.sum(axis=1, keepdims=True))
+
+
+def test_splines_bend_where_lda_cannot(rng):
+    X, y = rng.normal(size=(400, 2)), np.zeros(400, dtype=int)
+    y[np.abs(X[:, 0]) > 0.7] = 1  # on both sides
+    assert FlexibleDiscriminantAnalysis().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.93
+    assert ReducedRankLDA().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) < 0.65
+
+
+def test_isotropic_gaussians_on_all_axes_are_lda(wine):
+    X, y = wine
+    informative = InformativeComponents(13).fit(X, y)
+    assert informative.predict_proba(X) == pytest.approx(
+        ReducedRankLDA().fit(X, y).predict_proba(X), abs=1e-8
+    )
+
+
+def test_informative_axes_beat_those_of_lda_in_their_own_objective(load):
+    X, y, _ = load("vowel")
+    model = InformativeComponents(2).fit(X, y)
+    start = InformativeComponents(2, max_iter=0).fit(X, y)
+    assert model.log_likelihood_ > start.log_likelihood_ + 1
+    assert np.diff(model.loss_curve_).max() <= 0
+    logs = np.log(model.predict_proba(X)[y[:, None] == model.classes_]).sum()
+    assert logs == pytest.approx(model.log_likelihood_)
+
+
+def problem_of(X, y):
+    prepared = prepare(RowEngine(X, y), 3)
+    one = np.ones(3, dtype=np.intp)
+    settings = {"covariance_type": "diag", "shrinkage": 0.0, "ridge": 0.0}
+    return pose(prepared, prepared.classes.priors, numbers=one, **settings)
+
+
+def test_gradient_of_the_isotropic_likelihood_agrees_with_differences(iris, rng):
+    objective = replace(problem_of(*iris).objective, form=IsotropicForm(0.7))
+    slope, difference = slope_and_difference(SpanLikelihood(objective), *rng.normal(size=(2, 2, 4)))
+    assert slope == pytest.approx(difference, rel=1e-6)
+
+
+def test_gradient_with_gaussians_held_agrees_with_differences(iris, rng):
+    objective = problem_of(*iris).objective
+    at, step = rng.normal(size=(2, 2, 4))
+    held = replace(objective, form=HeldForm(objective.gaussians(at)))
+    slope, difference = slope_and_difference(held, at, step)
+    assert slope == pytest.approx(difference, rel=1e-6)
+    assert held.value_and_gradient(at)[0] == pytest.approx(objective.value(at))
+    # what is left out matters
+    assert abs(slope - slope_and_difference(objective, at, step)[0]) > 1e-3
+
+
+# manners
+
+
+@EVERY
+def test_same_rows_give_the_same_bits_and_survive_pickling(method, iris):
+    X, y = iris
+    one, other = (clone(method).fit(X, y) for _ in range(2))
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert np.array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), one.predict_proba(X))
+
+
+@EVERY
+def test_units_and_origins_of_columns_do_not_matter(method, iris):
+    X, y = iris
+    expected = clone(method).fit(X, y).predict_proba(X)
+    moved = X * [1e-3, 1, 10, 1e4] + [5, -100, 0, 1e5]
+    assert clone(method).fit(moved, y).predict_proba(moved) == pytest.approx(expected, abs=1e-4)
+
+
+@EVERY
+def test_words_priors_and_one_column(method, iris):
+    X, y = iris
+    words = np.array(["a", "b", "c"])[y]
+    model = clone(method).set_params(priors={"a": 0.2, "b": 0.2, "c": 0.6})
+    model = model.fit(X[:, [2]], words)
+    assert set(model.predict(X[:, [2]])) <= {"a", "b", "c"}
+    sure = model.predict(X[:, [2]], priors=[1e-12, 1e-12, 1 - 2e-12])
+    assert np.mean(sure == "c") > np.mean(model.predict(X[:, [2]]) == "c") - 1e-12
+
+
+@EVERY
+def test_rows_far_away_get_probabilities(method, iris):
+    X, y = iris
+    model = clone(method).fit(X, y)
+    far = np.vstack([X.mean(axis=0) + 10.0**k for k in (3, 30, 150, 300)])
+    posteriors = model.predict_proba(far)
+    assert np.all(np.isfinite(posteriors))
+    assert posteriors.sum(axis=1) == pytest.approx(np.ones(4))
+
+
+@EVERY
+def test_constant_columns_single_rows_and_few_rows(method, iris):
+    X, y = iris
+    few = np.r_[0:20, 50:53, 100]  # 20, 3 and 1 rows
+    hostile = np.column_stack([X[few], np.ones(len(few)), X[few, 0]])
+    model = clone(method).fit(hostile, y[few])
+    assert np.all(np.isfinite(model.predict_proba(hostile)))
+    assert model.score(hostile, y[few]) > 0.7
+
+
+@pytest.mark.parametrize("method", WEIGHTED, ids=lambda own: type(own).__name__)
+def test_a_row_of_weight_two_is_two_rows(method, iris, rng):
+    X, y = iris
+    weights = rng.integers(0, 3, size=len(y))
+    weighted = clone(method).fit(X, y, sample_weight=weights)
+    repeated = clone(method).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-6)
+
+
+@EVERY
+def test_model_file_gives_back_the_same_model(method, iris, tmp_path):
+    pytest.importorskip("safetensors")
+    X, y = iris
+    model = clone(method).fit(X, np.array(["a", "b", "c"])[y])
+    save_model(model, tmp_path / "model")
+    same = load_model(tmp_path / "model")
+    assert set(vars(same)) == set(vars(model))
+    assert np.array_equal(same.predict_proba(X), model.predict_proba(X))
+    if hasattr(model, "transform"):
+        assert np.array_equal(same.transform(X), model.transform(X))
+
+
+@EVERY
+def test_rows_of_dask_are_answered_in_blocks(method, iris):
+    dask_array = pytest.importorskip("dask.array")
+    X, y = iris
+    model = clone(method).fit(X, y)
+    lazy = model.predict_proba(dask_array.from_array(X, chunks=(40, -1)))
+    assert lazy.compute() == pytest.approx(model.predict_proba(X))
+
+
+BAD_VALUES = {
+    "n_components": [0, 1.5, "two", True, 99],
+    "basis": ["fourier", None],
+    "degree": [0, 1.5, "high"],
+    "n_knots": [1, 2.5],
+    "ridge": [-1, "some", np.nan],
+    "bandwidth": [0, -1, "wide", None],
+    "density": ["spline", 3],
+    "n_subclasses": [0, 1.5],
+    "variance": [0, -1, "some"],
+    "n_steps": [0, 1.5],
+    "max_iter": [-1, 1.5, None],
+    "tol": [0, -1, "some"],
+    "priors": ["equal", [0.5, 0.5], [0.5, 0.6, -0.1]],
+}
+
+
+@EVERY
+def test_bad_parameter_is_refused_by_name(method, iris):
+    for name in inspect.signature(type(method)).parameters:
+        for value in BAD_VALUES[name]:
+            model = clone(method).set_params(**{name: value})
+            with pytest.raises((ValueError, TypeError), match=name):
+                model.fit(*iris)
+            assert not hasattr(model, "n_features_in_")
+
+
+@EVERY
+def test_parameters_and_attributes_are_documented(method, iris):
+    document = inspect.getdoc(type(method))
+    assert "References" in document
+    for name in inspect.signature(type(method)).parameters:
+        assert f"\n{name} : " in document
+    for name in vars(clone(method).fit(*iris)):
+        if name.endswith("_") and not name.startswith("_"):
+            assert name in document, name
+
+
+def test_compare_knows_the_family_and_leaves_it_out_unless_asked(iris):
+    X, y = iris
+    usual, further = (list(make(4, 3)) for make in (default_estimators, further_estimators))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # a method that fails is told
+        table = compare(X, y, further, cv=2, inner_cv=0.3, random_state=0, verbose=0)
+    assert list(table["method"][:7]) == further
+    assert table["error"].max() < 0.15
+    assert not set(usual) & set(further)
+    with pytest.raises(TypeError, match="'all'"):
+        compare(X, y, "every", verbose=0)
