@@ -1,12 +1,12 @@
 """What classifiers with densities of other kinds share: from log joints to labels."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from opgd._blas import one_blas_thread
-from opgd._estimator import PosteriorMixin, RowModel
+from opgd._estimator import PosteriorMixin, RowModel, restore_on_failure
 from opgd._problem import Prepared, prepare
 from opgd._validation import check_priors
 from opgd._warnings import DataWarning, warn_caller
@@ -44,6 +44,25 @@ class PosteriorClassifier(PosteriorMixin, RowModel):
     """
 
     priors: Any
+
+    @restore_on_failure
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the densities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any one type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit(X, y, sample_weight)
+        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         self._check_parameters()

@@ -1,12 +1,11 @@
 """Flexible discriminant analysis: LDA in a basis of functions, by optimal scoring."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from opgd._blas import one_blas_thread
-from opgd._estimator import restore_on_failure
 from opgd._lazy import rowwise
 from opgd._validation import check_choice, check_integer, check_positive
 from opgd.baselines._bases import BASES, Basis, distinct_quantiles
@@ -105,25 +104,6 @@ class FlexibleDiscriminantAnalysis(
         self.n_knots = n_knots
         self.ridge = ridge
         self.priors = priors
-
-    @restore_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the axes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels of any one type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        self : object
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
     @rowwise
     def transform(self, X: Any) -> FloatArray:

@@ -1,10 +1,9 @@
 """Kernel naive Bayes: kernel densities of the columns, independent inside a class."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from opgd._estimator import restore_on_failure
 from opgd.baselines._bandwidths import log_kernel_density
 from opgd.baselines._posterior import (
     Labelled,
@@ -65,25 +64,6 @@ class KernelNaiveBayes(PosteriorClassifier):
     def __init__(self, bandwidth: Any = "likelihood", *, priors: Any = None) -> None:
         self.bandwidth = bandwidth
         self.priors = priors
-
-    @restore_on_failure
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows, and choose bandwidths.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels of any one type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
-
-        Returns
-        -------
-        self : object
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
