@@ -1,8 +1,14 @@
 """The command `opgd`: parse, call the library, print."""
 
+import errno
 import os
 import re
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 __all__ = ["main"]
 
@@ -16,6 +22,8 @@ USERS = (
     PermissionError,
 )
 """Errors that are about the input; a matrix that could not be factored is a ValueError too."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Numbers of errors of disks that take no more."""
 OPTIONS = {
     "n_components": "--axes",
     "n_subclasses": "--subclasses",
@@ -33,11 +41,8 @@ OPTIONS = {
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; bad input ends in a sentence and exit code 2, Ctrl-C in 130."""
     try:
-        from opgd.cli.app import app
-        from opgd.cli.voice import warnings_as_lines
-
-        with warnings_as_lines():
-            app(arguments, prog_name="opgd")
+        with _ended_by_sigterm():
+            _run(arguments)
     except KeyboardInterrupt:
         sys.exit(130)
     except ImportError as error:
@@ -47,10 +52,58 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "OPGD_TRACEBACK" in os.environ:
             raise
+        if isinstance(error, BrokenPipeError):  # whoever reads has enough
+            _forget_output()
+            sys.exit(0)
+        if isinstance(error, OSError) and error.errno in FULL:
+            _forget_output()
+            _end(f"cannot write: {error.strerror}.", 1)
         if isinstance(error, USERS) and type(error).__name__ != "LinAlgError":
             _end(_in_options(error), 2)
         reason = f"{type(error).__name__}: {error}"
         _end(f"unexpected failure: {reason} (OPGD_TRACEBACK=1 shows where)", 1)
+
+
+def _run(arguments: list[str] | None) -> None:
+    from opgd.cli.app import app
+    from opgd.cli.voice import warnings_as_lines
+
+    try:
+        with warnings_as_lines():
+            app(arguments, prog_name="opgd")  # ends in SystemExit
+    finally:
+        sys.stdout.flush()  # what cannot be written is known now, not after the last word
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM as an exception, so that files half written are removed on the way out."""
+
+    def leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        sys.exit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _forget_output() -> None:
+    """Send what the standard output still holds to nowhere: the interpreter tries again at its end.
+
+    A stream that is no file of the system has nothing to hold.
+    """
+    try:
+        number = sys.stdout.fileno()
+    except OSError:
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 def _end(sentence: str, code: int) -> None:

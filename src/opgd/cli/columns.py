@@ -27,11 +27,15 @@ class Numbers:
 
 
 def read_numbers(table: Table, names: list[str]) -> Numbers:
-    """Columns of a table as numbers; cells that are no numbers, or infinite, are refused."""
-    values = np.empty((table.frame.height, len(names)))
+    """Columns of a table as numbers; cells that are no numbers, or infinite, are refused.
+
+    The columns are taken out of the table one by one, so that it is not in memory twice.
+    """
+    # by column, as they come: memory that nothing was written to yet is not used
+    values = np.empty((len(table.row_numbers), len(names)), order="F")
     wrong, infinite, commas = [], [], []
     for j, name in enumerate(names):
-        series = table.frame[name]
+        series = table.frame.drop_in_place(name)
         numbers, bad, comma = _parsed(series, table.decimal_commas)
         values[:, j] = numbers.to_numpy()
         if bad.any():

@@ -92,14 +92,13 @@ def new_rows(
     elif holes.any() and drop_missing:
         whole = np.logical_not(np.any(holes, axis=1))
         voice.note(f"{counted(int(np.sum(~whole)), 'row')} with missing cells left out.")
-    check_complete(table, Numbers(names, numbers.values[whole], []), LEAVE_OUT)
+    values = numbers.values if whole.all() else numbers.values[whole]
+    check_complete(table, Numbers(names, values, []), LEAVE_OUT)
     if not whole.any():
         raise BadInput(f"Every row of {table.source} has a missing cell: no row is left.")
     kept = table.rows(whole)
     columns = None if model.columns is None else names
-    return NewRows(
-        pd.DataFrame(numbers.values[whole], columns=columns, index=kept.row_numbers), kept
-    )
+    return NewRows(pd.DataFrame(values, columns=columns, index=kept.row_numbers), kept)
 
 
 def _columns_of(model: Model, table: Table, voice: Voice, besides: set[str | None]) -> list[str]:
@@ -114,7 +113,8 @@ def _columns_of(model: Model, table: Table, voice: Voice, besides: set[str | Non
             )
         voice.note("The model does not know names of columns: they are taken in their order.")
         return present
-    lacking = [name for name in model.columns if name not in present]
+    there = set(present)
+    lacking = [name for name in model.columns if name not in there]
     if lacking:
         word = "column" if len(lacking) == 1 else "columns"
         raise BadInput(

@@ -15,8 +15,11 @@ from opgd.cli.voice import Voice
 from opgd.model_file import _new_file, _write
 
 STANDARD_OUTPUT = "-"
-FORMULA = re.compile(r"[=@\t\r]|[+-].", re.DOTALL)
-"""Text that spreadsheets take for a formula, numbers aside; + and - alone are names of classes."""
+FORMULA = re.compile("[=@\t\r\n\uff1d\uff20]|[+\\-\uff0b\uff0d].", re.DOTALL)
+"""Text that spreadsheets take for a formula, numbers aside; + and - alone are names of classes.
+
+The last of each kind are wide forms, which some of them take for the narrow ones.
+"""
 
 
 def new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
@@ -64,12 +67,9 @@ class TableOutput:
 
 
 def _to_standard_output(data: bytes) -> None:
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:  # whoever reads has enough; the interpreter must not try again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def _without_formulas(frame: pl.DataFrame, voice: Voice) -> pl.DataFrame:

@@ -46,7 +46,7 @@ class Table:
 
     def rows(self, keep: AnyArray) -> "Table":
         """The rows of a mask, (n,)."""
-        kept = self.frame.filter(pl.Series(keep))
+        kept = self.frame.filter(pl.Series(keep)) if self.frame.width else self.frame
         return Table(self.source, kept, self.row_numbers[keep], self.decimal_commas)
 
     def numbered(self, row_numbers: AnyArray) -> "Table":

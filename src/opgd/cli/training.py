@@ -48,7 +48,7 @@ def check_imputation(how: str | None) -> None:
 def prepare(table: Table, choice: Choice, voice: Voice) -> Training:
     """Rows and labels, or a sentence about what is wrong with them."""
     special = [own for own in (choice.target, choice.weights, choice.groups) if own is not None]
-    y, whole = None, np.ones(table.frame.height, dtype=bool)
+    y, whole = None, np.ones(len(table.row_numbers), dtype=bool)
     if choice.target is not None:
         y, missing = read_labels(table.column(choice.target, "--target"))
         if missing.any() and not choice.drop_missing:
@@ -82,7 +82,9 @@ def prepare(table: Table, choice: Choice, voice: Voice) -> Training:
         y = check_classes(str(choice.target), y[whole])
     _say_counters(names, values, voice)
     return Training(
-        X=pd.DataFrame(values[whole], columns=names, index=table.row_numbers[whole]),
+        X=pd.DataFrame(
+            values[whole] if n_left_out else values, columns=names, index=table.row_numbers[whole]
+        ),
         y=y,
         weights=None if weights is None else weights[whole],
         groups=None if groups is None else groups[whole],
@@ -132,7 +134,7 @@ def _say_commas(numbers: Numbers, voice: Voice) -> None:
 
 def _say_counters(names: list[str], values: FloatArray, voice: Voice) -> None:
     """A number of the row tells classes apart if rows are sorted, and new rows not at all."""
-    steps = np.diff(values, axis=0) == 1 if len(values) > 2 else np.zeros((1, len(names)))
-    counters = [names[j] for j in np.flatnonzero(np.all(steps, axis=0))]
+    enough = len(values) > 2
+    counters = [names[j] for j, own in enumerate(values.T) if enough and np.all(np.diff(own) == 1)]
     if counters:
         voice.note(f"Column {listed(counters)} counts the rows; --ignore leaves it out.")
