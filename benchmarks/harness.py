@@ -1,12 +1,16 @@
 """What every section shares: where it runs, how it times, how it says whether a bound is kept."""
 
+import multiprocessing
 import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
+from typing import Any, TypeVar
 
+import psutil
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +23,13 @@ MIN_WIDTH = 108
 
 Section = Callable[[Console], bool]
 """Measures, prints a table, and says whether all bounds were kept."""
+ScaledSection = Callable[[Console, float], bool]
+"""The same, with rows times a scale: 1 for figures that count, less while working on it."""
+
+IDLE_CORES = 0.15
+"""Cores that other processes may use before times say more about them than about us."""
+
+Result = TypeVar("Result")
 
 
 def make_console() -> Console:
@@ -59,6 +70,51 @@ def fastest(functions: Mapping[str, Callable[[], object]], n_runs: int) -> dict[
             function()
             seconds[name] = min(seconds[name], time.perf_counter() - start)
     return seconds
+
+
+class OtherWork:
+    """How many cores other processes kept busy while a block of code ran."""
+
+    def __init__(self) -> None:
+        self.cores = 0.0
+
+    def __enter__(self) -> "OtherWork":
+        self._begin = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        seconds, busy, own = (
+            end - begin for end, begin in zip(self._now(), self._begin, strict=True)
+        )
+        self.cores = max(0.0, busy - own) / seconds
+
+    def _now(self) -> tuple[float, float, float]:
+        """Seconds: of a clock, of all cores at work, of this process at work."""
+        everyone, own = psutil.cpu_times()._asdict(), psutil.Process().cpu_times()
+        not_work = ("idle", "iowait", "guest", "guest_nice")  # guests are in user and nice already
+        busy = sum(spent for name, spent in everyone.items() if name not in not_work)
+        return time.perf_counter(), busy, own.user + own.system
+
+    @property
+    def idle(self) -> bool:
+        """Whether the machine was ours."""
+        return self.cores <= IDLE_CORES
+
+    def __str__(self) -> str:
+        load = ", ".join(f"{share:.2f}" for share in os.getloadavg())
+        words = f"Other processes used {self.cores:.2f} of {os.cpu_count()} cores (load {load})"
+        return f"{words}." if self.idle else f"{words}: too busy for times to mean much."
+
+
+def in_fresh_process(function: Callable[..., Result], *arguments: Any) -> Result:
+    """What a function of a module returns in a process that has done nothing yet."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
+        return fresh.submit(function, *arguments).result()
+
+
+def scaled(n_rows: int, scale: float, least: int = 1000) -> int:
+    """So many rows, times the scale."""
+    return max(least, round(n_rows * scale))
 
 
 def verdict(kept: bool, otherwise: str = "over") -> Text:

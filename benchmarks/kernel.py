@@ -8,12 +8,12 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.harness import fastest, make_table, one_blas_thread, show, verdict
-from opgd.core.engines import RowEngine
+from opgd.core.engines import Engine, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.targets import Labelled
-from opgd.core.types import FloatArray
+from opgd.core.types import FloatArray, IntArray
 
 N_RUNS = 7
 MAX_RATIO = 1.3
@@ -43,25 +43,35 @@ SHAPES = [
 ]
 
 
-def make_objective(shape: Shape, rng: np.random.Generator) -> Objective:
-    """The paper's objective for rows of Gaussian classes that overlap, with their true moments."""
-    n_classes, n_columns = shape.n_classes, shape.n_columns
-    labels = rng.integers(0, n_classes, shape.n_rows)
-    means = rng.normal(size=(n_classes, n_columns))
-    X = rng.normal(size=(shape.n_rows, n_columns))
+def make_rows(shape: Shape, rng: np.random.Generator) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Rows of Gaussian classes that overlap, their labels, and the means of the classes."""
+    labels = rng.integers(0, shape.n_classes, shape.n_rows)
+    means = rng.normal(size=(shape.n_classes, shape.n_columns))
+    X = rng.normal(size=(shape.n_rows, shape.n_columns))
     X += means[labels]
-    center = X.mean(axis=0)
+    return X, labels, means
+
+
+def pose(engine: Engine, labels: IntArray, means: FloatArray) -> Objective:
+    """The paper's objective for rows of Gaussian classes with these means and variances of one."""
+    n_classes, n_columns = means.shape
     weights = np.bincount(labels, minlength=n_classes).astype(np.float64)
     covariances = np.tile(np.eye(n_columns), (n_classes, 1, 1))
-    moments = Moments(weights, weights, means - center, covariances)
+    moments = Moments(weights, weights, means - engine.center, covariances)
     return Objective(
-        RowEngine(X, labels, center=center),
+        engine,
         np.eye(n_columns),
         moments,
         np.log(moments.priors),
         FORMS["diag"],
         Labelled(np.arange(n_classes)),
     )
+
+
+def make_objective(shape: Shape, rng: np.random.Generator) -> Objective:
+    """The objective of made rows, on one thread."""
+    X, labels, means = make_rows(shape, rng)
+    return pose(RowEngine(X, labels, center=X.mean(axis=0)), labels, means)
 
 
 def make_bare_products(

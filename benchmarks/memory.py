@@ -1,10 +1,8 @@
 """How much a fit adds to the memory of its process: the rows should never be copied."""
 
-import multiprocessing
 import threading
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +10,7 @@ import numpy as np
 import psutil
 from rich.console import Console
 
-from benchmarks.harness import make_table, one_blas_thread, show, verdict
+from benchmarks.harness import in_fresh_process, make_table, one_blas_thread, show, verdict
 from opgd import OPGDClassifier
 
 SAMPLING_SECONDS = 0.005
@@ -101,8 +99,7 @@ def run(console: Console) -> bool:
     table = make_table(["fit"], ["seconds", "rows MB", "growth MB", "bound MB"])
     all_kept = True
     for case in CASES:
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
-            rows, growth, seconds = fresh.submit(measure, case).result()
+        rows, growth, seconds = in_fresh_process(measure, case)
         kept = growth <= case.bound
         all_kept &= kept
         numbers = [f"{seconds:.1f}", f"{rows:.0f}", f"{growth:.1f}", f"{case.bound:.0f}"]
