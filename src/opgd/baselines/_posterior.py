@@ -120,14 +120,18 @@ def column_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatA
     rows, shares = np.asarray(X, dtype=np.float64), weights / weights.sum()
     with np.errstate(over="ignore", invalid="ignore"):
         center = shares @ rows
-        variances = shares @ (rows - center) ** 2
-    if not np.all(np.isfinite(variances)):
+        differences = rows - center
+        largest = np.abs(differences).max(axis=0)
+        # in units of the largest, no square overflows or vanishes
+        units = np.where(largest > 0, largest, 1.0)
+        deviations = units * np.sqrt(shares @ (differences / units) ** 2)
+    if not np.all(np.isfinite(deviations)):
         raise ValueError("X has values too large to compute with; rescale X.")
-    constant = np.sqrt(variances) <= 8 * np.finfo(X.dtype).eps * np.abs(center)
+    constant = deviations <= 8 * np.finfo(X.dtype).eps * np.abs(center)
     if np.all(constant):
         raise ValueError("All columns of X are constant: rows cannot be told apart.")
     sizes = np.maximum(np.abs(center), 1.0)
-    return center, np.where(constant, sizes, np.sqrt(variances))
+    return center, np.where(constant, sizes, deviations)
 
 
 def whitened(rows: Labelled) -> tuple[Prepared, Coordinates, FloatArray]:
