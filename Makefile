@@ -5,7 +5,10 @@ BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo test test-slow lint bench bench-choosing bench-clustering docs reproduce clean
+OLDEST_TESTS := tests/core $(addprefix tests/test_,$(addsuffix .py,classifier classifier_cv mixture semi_supervised baselines \
+	family estimator_checks hard_data hostile_input interruptions properties high_precision regressions subsample model_file))
+
+.PHONY: help demo test test-slow test-oldest test-hostile lint coverage mutation bench bench-choosing bench-clustering bench-scale docs reproduce clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -21,6 +24,14 @@ help:  ## this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
+# the lower bounds of pyproject.toml as pins, in an environment of their own; scikit-learn 1.6 is too old for pytest 9
+.venv-oldest/.made: pyproject.toml tests/oldest.py
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python tests/oldest.py > .venv-oldest/pins.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary numpy,scipy,scikit-learn,pandas \
+		-c .venv-oldest/pins.txt --editable ".[data,model]" hypothesis mpmath polars pyarrow "pytest<9" pytest-xdist statsmodels
+	@touch $@
+
 demo: .venv/.has-demo  ## fit the digits, compare with the usual choices, save a picture and a report
 	$(BIN)/python examples/demo.py
 
@@ -30,10 +41,25 @@ test: .venv/.has-test  ## the tests
 test-slow: .venv/.has-test  ## the tests and the long proofs
 	$(BIN)/python -m pytest -n auto -m "slow or not slow"
 
+test-oldest: .venv-oldest/.made  ## core and estimators with the oldest supported numpy, scipy and scikit-learn
+	.venv-oldest/bin/python -m pip list | grep -iE "^(numpy|scipy|scikit-learn) "
+	.venv-oldest/bin/python -m pytest -n auto -p no:cacheprovider $(OLDEST_TESTS)
+
+test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
+	$(BIN)/python -m tests.hostile
+
 lint: .venv/.has-lint  ## style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
+
+coverage: .venv/.has-dev  ## branches that the tests take, by part of the package (long)
+	$(BIN)/python -m pytest --cov --cov-report= -p no:cacheprovider
+	$(BIN)/python tools/coverage_by_part.py
+
+mutation: .venv/.has-test  ## small changes of the core's formulas that its tests must notice (long)
+	$(BIN)/python tools/mutation.py
 
 bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
@@ -44,6 +70,9 @@ bench-choosing: .venv/.has-bench  ## test errors of chosen models beside LDA and
 bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
 	$(BIN)/python -m benchmarks clustering orthogonality labels
 
+bench-scale: .venv/.has-bench  ## threads, peers, growth, rows on disk, passes, Dask (long; 13 GB of disk, 6 of memory)
+	$(BIN)/python -m benchmarks threads peers growth larger passes dask
+
 docs: .venv/.has-docs  ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
 
@@ -52,5 +81,5 @@ reproduce: .venv/.has-reproduce  ## the paper's experiments into results/ (about
 	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out results
 
 clean:  ## remove the environment and everything made
-	rm -rf .venv demo docs/_build docs/api build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-oldest demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

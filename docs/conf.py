@@ -1,9 +1,13 @@
-"""Sphinx settings. Nothing here needs a network."""
+"""Sphinx settings. Nothing here needs a network, but for data sets that are not on this machine."""
 
 import re
+from pathlib import Path
 from typing import Any
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 import opgd
+from opgd.datasets import DatasetUnavailableError, load_dataset
 
 project = "opgd"
 author = "The opgd developers"
@@ -15,10 +19,12 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx-mathjax-offline",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings say it better
@@ -28,15 +34,65 @@ numpydoc_show_class_members = False  # api.md names those worth reading
 html_theme = "pydata_sphinx_theme"
 html_title = "opgd"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["opgd.css"]
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 5,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-alone = ["index", "changelog", "contributing", "api", "the_paper_and_the_code"]
+alone = ["index", "changelog", "api", "coming_from", "results", "the_paper_and_the_code"]
+alone += ["benchmarks", "contributing", "architecture", "extending", "gallery/index"]
 html_sidebars = {page: [] for page in alone}  # pages that have no neighbours to list
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "gallery"
+ORDER = ["digits", "vowel", "satellite", "two_classes", "subclasses", "loadings", "tour"]
+ORDER += ["calibration", "pipeline", "texture", "seeds", "how_many_clusters", "few_labels"]
+ORDER += ["many_rows"]
+
+
+def missing_data() -> dict[str, str]:
+    """Examples whose data set is neither on this machine nor to be fetched, and its name."""
+    needs = {
+        path.stem: set(re.findall(r'load_dataset\("(\w+)"\)', path.read_text("utf-8")))
+        for path in EXAMPLES.glob("plot_*.py")
+    }
+    unavailable = set()
+    for name in set().union(*needs.values()):
+        try:
+            load_dataset(name)
+        except DatasetUnavailableError:
+            unavailable.add(name)
+    return {stem: " ".join(own & unavailable) for stem, own in needs.items() if own & unavailable}
+
+
+MISSING = missing_data()
+sphinx_gallery_conf = {
+    "examples_dirs": str(EXAMPLES),
+    "gallery_dirs": "gallery",
+    # those without their data are shown and not run
+    "filename_pattern": rf"plot_(?!(?:{'|'.join(own[5:] for own in MISSING) or '-'})\.py)",
+    "within_subsection_order": ExplicitOrder([*(f"plot_{name}.py" for name in ORDER), "*"]),
+    "download_all_examples": False,
+    "capture_repr": (),
+    "image_srcset": ["2x"],
+    "remove_config_comments": True,
+    "show_signature": False,
+    "write_computation_times": False,
+    "plot_gallery": True,
+}
+
+
+def say_what_is_missing(_app: Any, docname: str, source: list[str]) -> None:
+    """One sentence in place of the pictures of an example that could not be run."""
+    name = MISSING.get(docname.removeprefix("gallery/"))
+    if name:
+        said = f"The data set {name} could not be had when this page was built: no pictures here."
+        title, line, rest = re.split(r"\n(=+)\n", source[0], maxsplit=1)
+        source[0] = f"{title}\n{line}\n\n.. note:: {said}\n{rest}"
 
 
 def escape_shapes(
@@ -48,3 +104,4 @@ def escape_shapes(
 
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
+    app.connect("source-read", say_what_is_missing)

@@ -1,5 +1,10 @@
-"""Every block of Python in the README and the guide runs, from top to bottom, as it stands."""
+"""What is written about the package is true: code runs, links lead somewhere, names exist."""
 
+import ast
+import fnmatch
+import importlib
+import itertools
+import operator
 import re
 import runpy
 import sys
@@ -7,25 +12,141 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_layers import LAYERS
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
-PAGES = [page for page in PAGES if "_build" not in page.parts and "```python" in page.read_text()]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("results/*.md"), *ROOT.glob("docs/**/*.md")])
+DOCUMENTS = [page for page in DOCUMENTS if "_build" not in page.parts]
+PAGES = [page for page in DOCUMENTS if "```python" in page.read_text("utf-8")]
+EXAMPLES = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def shown(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_code_in_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.S | re.M)
+    text = page.read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)
     namespace = {"__name__": "page"}
     for block in blocks:
         exec(compile(block, str(page), "exec"), namespace)
 
 
-def test_pages_link_to_files_that_exist():
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
-        for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text()):
-            if "://" not in target and not target.startswith("mailto:"):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def anchors(page):
+    """What headings are called in links, as GitHub and the built pages have it."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", page.read_text("utf-8"), flags=re.S | re.M)
+    headings = re.findall(r"^#+ +(.+?)\s*$", text, flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=shown)
+def test_page_links_to_what_exists(page):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text("utf-8")):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=shown)
+def test_page_names_examples_of_the_gallery_that_exist(page):
+    for name in re.findall(r"gallery/(plot_\w+)", page.read_text("utf-8")):
+        assert (ROOT / "examples" / "gallery" / f"{name}.py").exists(), name
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_says_what_is_seen_and_what_to_conclude(path):
+    text = path.read_text("utf-8")
+    title, line, *rest = ast.get_docstring(ast.parse(text)).splitlines()
+    assert line == "=" * len(title)
+    said = re.split(r"(?<=[.:]) ", " ".join(rest).strip())
+    assert len(said) >= 2
+    assert text.count("# **To conclude**: ") == 1
+
+
+@pytest.mark.slow  # `make docs` runs them all
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, load):
+    pytest.importorskip("matplotlib").use("Agg")
+    pyplot = importlib.import_module("matplotlib.pyplot")
+    runpy.run_path(str(path), run_name="__main__")
+    assert pyplot.get_fignums()
+    pyplot.close("all")
+
+
+def test_picture_of_the_architecture_shows_the_layers():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    picture = re.search(r"^```text\n(.*?)^```", text, flags=re.S | re.M)[1]
+    boxes = [[]]
+    for line in picture.splitlines()[1:]:
+        if line[0] in "├└":
+            boxes.append([])
+        else:
+            boxes[-1] += line[2:37].split()
+    boxes = [["opgd." + name.removesuffix(".*") for name in own] for own in boxes if own][::-1]
+
+    def box_of(module):
+        found = [
+            height
+            for height, names in enumerate(boxes)
+            for name in names
+            if fnmatch.fnmatch(module, name)
+            or module.startswith(f"{name}.")
+            or module == "opgd" == name.removesuffix(".opgd")
+        ]
+        assert len(found) == 1, f"{module} is in {len(found)} boxes of the picture"
+        return found[0]
+
+    heights = [{box_of(module) for module in layer} for layer in LAYERS]
+    for below, above in itertools.pairwise(heights):
+        assert max(below) <= min(above), "the picture has another order than LAYERS"
+    named = [name for box in boxes for name in box]
+    modules = [module for layer in LAYERS for module in layer] + ["opgd.opgd"]
+    assert all(fnmatch.filter(modules, name) for name in named)
+
+
+def test_the_map_of_the_paper_names_what_exists():
+    page = (ROOT / "docs" / "the_paper_and_the_code.md").read_text("utf-8")
+    homes = {
+        path.stem: f"opgd.{'.'.join(path.relative_to(ROOT / 'src' / 'opgd').parts)[:-3]}"
+        for folder in ("experiments", "", "core")
+        for path in (ROOT / "src" / "opgd" / folder).glob("*.py")
+    }
+    homes |= {"baselines": "opgd.baselines", "cpc": "opgd.baselines.cpc"}
+    checked = 0
+    for name in set(re.findall(r"`(?:core\.)?(\w+(?:\.\w+)+)(?:\(\w*\))?`", page)):
+        home, *rest = name.split(".")
+        if home in homes and rest != ["py"]:
+            operator.attrgetter(".".join(rest))(importlib.import_module(homes[home]))
+            checked += 1
+    assert checked > 40
+
+
+def test_layout_names_every_module():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    layout = re.search(r"^    src/opgd/\n(.*?)^    tests/", text, flags=re.S | re.M)[1]
+    source = ROOT / "src" / "opgd"
+    named = [*re.findall(r"^ {6,8}([\w*]+\.py|\w+/)", layout, flags=re.M), "_model_*.py"]
+    parts = [path.name for path in [*source.glob("*.py"), *source.glob("core/*.py")]]
+    parts += [f"{path.name}/" for path in source.iterdir() if (path / "__init__.py").exists()]
+    for part in parts:
+        assert any(fnmatch.fnmatch(part, name) for name in named), f"{part} is not in the layout"
+    assert all(fnmatch.filter(parts, name) for name in named)
+
+
+@pytest.mark.parametrize(
+    "module", ["", ".baselines", ".dask", ".datasets", ".model_file", ".plotting"]
+)
+def test_api_page_has_every_public_name(module):
+    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    assert f".. currentmodule:: opgd{module}\n" in page
+    for name in set(importlib.import_module(f"opgd{module}").__all__) - {"__version__"}:
+        assert re.search(rf"^\.\. auto\w+:: {name}$", page, flags=re.M), name
 
 
 @pytest.mark.filterwarnings("default")

@@ -1,0 +1,52 @@
+"""
+Kinds of soil seen from a satellite
+===================================
+
+Thirty-six columns, four bands of light at nine neighbouring pixels, and six kinds of soil. Further
+axes make fewer errors, also beyond the five at which LDA has to stop.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.model_selection import train_test_split
+
+from opgd import OPGDClassifier
+from opgd.baselines import ReducedRankLDA
+from opgd.datasets import load_dataset
+from opgd.plotting import ProjectionDisplay
+
+satellite = load_dataset("satellite")
+kinds = {"1": "red", "2": "cotton", "3": "grey", "4": "damp grey", "5": "stubble", "7": "very damp"}
+names = [kinds[label] for label in satellite.target]
+X, X_test, y, y_test = train_test_split(satellite.data, names, stratify=names, random_state=0)
+
+# %%
+# LDA, on its five axes at most; OPGD; and QDA, which has no axes, as a level line:
+
+errors = {
+    "LDA": {q: 1 - ReducedRankLDA(q).fit(X, y).score(X_test, y_test) for q in range(1, 6)},
+    "OPGD": {
+        q: 1 - OPGDClassifier(q).fit(X, y).score(X_test, y_test) for q in (1, 2, 3, 4, 5, 7, 9, 12)
+    },
+}
+qda = 1 - QuadraticDiscriminantAnalysis().fit(X, y).score(X_test, y_test)
+
+figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
+for name, own in errors.items():
+    axes.plot(list(own), list(own.values()), "o-", label=name)
+    print(name, {q: round(error, 3) for q, error in own.items()})
+axes.axhline(qda, color="grey", linestyle="--", label="QDA, all columns")
+print(f"QDA {qda:.3f}")
+axes.set(xlabel="number of axes", ylabel="test error")
+axes.legend(frameon=False)
+
+# %%
+# What two axes show, and which test rows they mistake:
+
+model = OPGDClassifier(n_components=2).fit(X, y)
+# sphinx_gallery_thumbnail_number = 2
+ProjectionDisplay.from_estimator(model, X_test, y_test, mark_errors=True)
+
+# %%
+# **To conclude**: classes that differ in spread as well as in position need more axes than their
+# means have dimensions, and fewer than there are columns.

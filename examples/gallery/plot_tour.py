@@ -1,0 +1,56 @@
+"""
+From the principal components to the axes
+=========================================
+
+The plane of the first two principal components of five handwritten digits is turned, the shortest
+way, into the plane of two OPGD axes. One sees the digits come apart, and how far the plane has to
+turn for it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from opgd import OPGDClassifier
+
+X, y = load_digits(return_X_y=True)
+some = np.isin(y, [1, 3, 5, 8, 9])
+X, y = X[some], y[some]
+Z = StandardScaler().fit_transform(X[:, X.std(axis=0) > 0.1])
+model = OPGDClassifier(n_components=2, ridge=0.3).fit(Z, y)
+
+# %%
+# Each plane has an orthonormal basis. The singular value decomposition of their product pairs a
+# direction of one plane with one of the other, so that only the two of a pair have to be turned
+# into each other. The singular values are the cosines of the angles.
+
+start = PCA(2).fit(Z).components_.T  # (n_columns, 2)
+end = np.linalg.qr(model.components_.T)[0]
+left, cosines, right = np.linalg.svd(start.T @ end)
+start, end = start @ left, end @ right.T
+angles = np.arccos(cosines.clip(-1, 1))
+print("angles between the planes, in degrees:", np.degrees(angles).round(1))
+
+# %%
+# A frame is the plane a share ``t`` of the way:
+
+
+def plane(t: float) -> np.ndarray:
+    """Orthonormal basis of the plane a share t of the way, (n_columns, 2)."""
+    return (start * np.sin((1 - t) * angles) + end * np.sin(t * angles)) / np.sin(angles)
+
+
+figure, panels = plt.subplots(1, 5, figsize=(14, 3.2), layout="constrained")
+for t, panel in zip(np.linspace(0, 1, 5), panels, strict=True):
+    scores = Z @ plane(t)
+    for digit in np.unique(y):
+        panel.scatter(*scores[y == digit].T, s=5, label=f"{digit}")
+    panel.set(title=f"{t:.0%}", aspect="equal", xticks=[], yticks=[])
+figure.legend(*panel.get_legend_handles_labels(), loc="outside right center", markerscale=3)
+figure.supxlabel("from the principal components (0%) to the plane of the OPGD axes (100%)")
+
+# %%
+# **To conclude**: directions of large variance and directions that tell labels apart need not be
+# the same. The report (``opgd.write_report``) has this as a slider, for the axes of any model.
