@@ -13,6 +13,7 @@ from sklearn.discriminant_analysis import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -123,6 +124,15 @@ def test_lda_is_a_member_of_the_family(iris):
     expected = np.exp(literal - literal.max(axis=1, keepdims=True))
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-9)
+
+
+def test_one_axis_for_each_column_is_naive_bayes(load):
+    for name in ("wine", "iris", "seeds"):
+        X, y, _ = load(name)
+        model = OPGDClassifier(init=np.eye(X.shape[1]), max_iter=0).fit(X, y)
+        naive = GaussianNB(var_smoothing=0).fit(X, y)
+        ours, theirs = (own.predict_log_proba(X) for own in (model, naive))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-12)
 
 
 def test_more_axes_than_lda_has_for_two_classes(rng):

@@ -155,7 +155,7 @@ class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         scores : ndarray of shape (n_samples, n_components)
         """
         X = self._check_rows(X)
-        with one_blas_thread():
+        with one_blas_thread(), np.errstate(over="ignore"):  # a score may be beyond float32
             return project_rows(X, self.components_).astype(X.dtype, copy=False)
 
 

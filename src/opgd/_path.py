@@ -17,11 +17,10 @@ import numpy as np
 
 from opgd._blas import one_blas_thread
 from opgd._calibration import loss_curve
-from opgd._problem import Problem, first_guesses, fitted_attributes, prepare
+from opgd._problem import Problem, first_guesses, fitted_attributes, frame_rows, prepare
 from opgd._subclasses import check_n_subclasses
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
-from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
 from opgd.core.solvers import best_of, maximise
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -170,7 +169,7 @@ class Sample:
         """Number of dimensions in which the rows differ."""
         own = self.rows(slice(None))
         with one_blas_thread():
-            return int(make_frame(RowEngine(own.X, own.codes, own.weights)).basis.shape[1])
+            return int(frame_rows(RowEngine(own.X, own.codes, own.weights)).basis.shape[1])
 
 
 def try_settings(
@@ -254,5 +253,5 @@ def _outcome(
         error,
         loss_curve(log_joint, test.codes, weights),
         float(weights.sum()),
-        None if setting.end else model.components_.astype(np.float32),
+        None if setting.end else model.components_,
     )

@@ -1,5 +1,6 @@
 """Checks of what users pass in, and the sentences they get. Core trusts what comes from here."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -19,11 +20,15 @@ MAX_LISTED = 8
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """scikit-learn's checks of X (and y); values that are not finite are refused by column."""
+    """scikit-learn's checks of X (and y); columns that are refused are named."""
+    _refuse_equal_names(X)
     try:
-        return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
-    except ValueError:
-        found = _not_finite(X)
+        # to see whether all values are finite scikit-learn adds them up, of both signs
+        with np.errstate(over="ignore", invalid="ignore"):
+            return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
+    except ValueError as error:
+        # something else may be wrong too, and comes first
+        found = _not_finite(X) if "Input X contains" in str(error) else None
         if found is None:
             raise
     columns, row = found
@@ -31,6 +36,14 @@ def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         f"Input X contains NaN or infinity in {columns}, first in row {row}; "
         f"{type(estimator).__name__} needs finite numbers: fill them in or leave out those rows."
     )
+
+
+def _refuse_equal_names(X: Any) -> None:
+    """Refuse a frame with two columns of one name: names could not tell them apart later."""
+    names = list(getattr(X, "columns", []))
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise ValueError(f"X has more than one column of the name {twice[0]!r}; rename them.")
 
 
 def _not_finite(X: Any) -> tuple[str, int] | None:

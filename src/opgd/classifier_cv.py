@@ -333,7 +333,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         model = OPGDClassifier(**params, n_jobs=self.n_jobs).fit(X, y, sample_weight)
         if found is None or found.shape != model.components_.shape:
             return model
-        other = clone(model).set_params(init=found.astype(np.float64))
+        other = clone(model).set_params(init=found)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the first fit has said it
             other.fit(X, y, sample_weight)

@@ -16,7 +16,11 @@ from opgd._model_state import described, loaded
 from opgd._model_values import NotStorable, Unfit, Writer
 from opgd._warnings import DataWarning, warn_caller
 
-__all__ = ["load_model", "load_notes", "save_model"]
+__all__ = ["ModelFileError", "load_model", "load_notes", "save_model"]
+
+
+class ModelFileError(ValueError):
+    """A file that is damaged, is no model of this package, or was made by a later version."""
 
 
 def save_model(
@@ -113,8 +117,9 @@ def load_model(path: Any) -> Any:
 
     Raises
     ------
-    ValueError
-        When the file is damaged, is no model of this package, or was made by a later version.
+    ModelFileError
+        A ValueError: the file is damaged, is no model of this package, or was made by a later
+        version.
 
     See Also
     --------
@@ -162,7 +167,7 @@ def load_model_and_notes(path: Any) -> tuple[Any, dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"Cannot load {str(path)!r}: there is no such file.")
     if not path.is_file():  # a pipe would wait for ever, a device never end
-        raise ValueError(f"Cannot load {str(path)!r}: it is not a regular file.")
+        raise ModelFileError(f"Cannot load {str(path)!r}: it is not a regular file.")
     try:
         with path.open("rb") as stream:
             model, tensors = unpack(stream, os.fstat(stream.fileno()).st_size)
@@ -172,7 +177,11 @@ def load_model_and_notes(path: Any) -> tuple[Any, dict[str, Any]]:
         return loaded(model, tensors), notes
     except Unfit as error:
         # what the file says of itself may be long
-        raise ValueError(f"Cannot load {str(path)!r}: {str(error)[:300]}.") from None
+        raise ModelFileError(f"Cannot load {str(path)!r}: {str(error)[:300]}.") from None
+    except MemoryError:
+        raise ModelFileError(
+            f"Cannot load {str(path)!r}: there is not the memory for it."
+        ) from None
 
 
 def _check_notes(notes: Any) -> None:

@@ -17,6 +17,9 @@ from opgd.core.objective import Objective
 from opgd.core.targets import Labelled
 from opgd.core.types import AnyArray, FloatArray
 
+LEAST_SQUARE = 1e4 * np.finfo(np.float64).tiny
+"""A total variance below this leaves no room for smaller ones of classes and directions."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -114,6 +117,18 @@ def problem_of(
     return Problem(
         frame, coordinates, moments, objective, one_each, task.priors, borrowed, within_borrowed
     )
+
+
+def mapped_to_columns(moments: Moments, matrix: FloatArray) -> Moments:
+    """Moments in the units of the columns, whose squares may be too large or small for that."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mapped = moments.mapped(matrix)
+        totals = np.diag(mapped.total)
+    if not np.all(np.isfinite(totals)):
+        raise ValueError("X has values too large to compute with: squares overflow; rescale X.")
+    if not np.all(totals > LEAST_SQUARE):
+        raise ValueError("X has values too small to compute with: squares vanish; rescale X.")
+    return mapped
 
 
 def count_axes(n_components: Any, n_features: int, rank: int) -> tuple[int, list[str]]:

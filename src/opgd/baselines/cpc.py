@@ -11,7 +11,14 @@ from opgd._estimator import AxesMixin
 from opgd._problem import with_definite_signs
 from opgd._validation import check_integer, check_positive
 from opgd._warnings import warn_caller
-from opgd.baselines._base import Baseline, Solution, Task, count_axes, problem_of
+from opgd.baselines._base import (
+    Baseline,
+    Solution,
+    Task,
+    count_axes,
+    mapped_to_columns,
+    problem_of,
+)
 from opgd.core.coordinates import column_coordinates
 from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
 from opgd.core.solvers import maximise
@@ -165,7 +172,7 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         level = unit_variance(frame, task.prepared.classes)
         regular, borrowed = regularise(frame, whitened, task.prepared.classes, level=level)
         coordinates = column_coordinates(frame)
-        moments = regular.mapped(whitened.unwhitener @ coordinates.whitener)
+        moments = mapped_to_columns(regular, whitened.unwhitener @ coordinates.whitener)
         n_axes, notes = count_axes(self.n_components, len(frame.center), coordinates.rank)
         axes, n_iter, converged = common_axes(
             moments.covariances, moments.priors, max_iter=self.max_iter, tol=self.tol

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from opgd._validation import check_share
-from opgd.baselines._base import Baseline, Solution, Task, problem_of
+from opgd.baselines._base import Baseline, Solution, Task, mapped_to_columns, problem_of
 from opgd.core.coordinates import span_coordinates
 from opgd.core.regularisation import (
     VARIANCE_FLOOR,
@@ -83,7 +83,8 @@ class RegularizedDiscriminantAnalysis(Baseline):
         """
         frame = task.prepared.frame
         coordinates = span_coordinates(frame)
-        moments = task.prepared.classes.mapped(coordinates.whitener / frame.spread[:, None])
+        matrix = coordinates.whitener / frame.spread[:, None]
+        moments = mapped_to_columns(task.prepared.classes, matrix)
         covariances = self.alpha * moments.covariances + (1 - self.alpha) * moments.within
         traces = np.trace(covariances, axis1=1, axis2=2)
         least = VARIANCE_FLOOR * np.trace(moments.total)  # where no rows of a class differ

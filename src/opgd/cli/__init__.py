@@ -52,9 +52,6 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "OPGD_TRACEBACK" in os.environ:
             raise
-        if isinstance(error, BrokenPipeError):  # whoever reads has enough
-            _forget_output()
-            sys.exit(0)
         if isinstance(error, OSError) and error.errno in FULL:
             _forget_output()
             _end(f"cannot write: {error.strerror}.", 1)

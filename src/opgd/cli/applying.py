@@ -91,9 +91,11 @@ def _apply(
     if voice.as_json and target.path is None:
         raise BadInput("--json prints a summary where the table would go; add -o FILE.")
     model = open_model(model_path)
-    rows = new_rows(model, read_table(data, voice), voice, drop_missing=drop_missing)
+    keep = keep or []
+    table = read_table(data, voice)
+    rows = new_rows(model, table, voice, drop_missing=drop_missing, keep=keep)
     columns = answers(model, rows.X)
-    target.write(answer_table(rows, columns, keep or []), voice)
+    target.write(answer_table(rows, columns, keep), voice)
     if target.path is not None:
         facts = {"output": str(target.path)} | summary(model, rows, columns)
         error = ""

@@ -1,5 +1,6 @@
 """Columns as numbers: cells that are none, missing cells and infinite ones, told by column."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +27,18 @@ class Numbers:
     commas: list[str]  # columns whose decimal commas were read as points
 
 
-def read_numbers(table: Table, names: list[str]) -> Numbers:
+def read_numbers(table: Table, names: list[str], keep: Collection[str] = ()) -> Numbers:
     """Columns of a table as numbers; cells that are no numbers, or infinite, are refused.
 
-    The columns are taken out of the table one by one, so that it is not in memory twice.
+    The columns are taken out of the table, but for those to keep, so that it is not in memory
+    twice.
     """
     # by column, as they come: memory that nothing was written to yet is not used
     values = np.empty((len(table.row_numbers), len(names)), order="F")
     wrong, infinite, commas = [], [], []
+    columns = table.take(names, keep)[::-1]
     for j, name in enumerate(names):
-        series = table.frame.drop_in_place(name)
+        series = columns.pop()
         numbers, bad, comma = _parsed(series, table.decimal_commas)
         values[:, j] = numbers.to_numpy()
         if bad.any():
@@ -57,12 +60,15 @@ def _parsed(series: pl.Series, decimal_commas: bool) -> tuple[pl.Series, pl.Seri
     if dtype in (pl.Categorical, pl.Enum) or dtype == pl.String:
         return _from_words(series.cast(pl.String), decimal_commas)
     if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
-        nothing = pl.Series([False]).new_from_index(0, len(series))
-        return series.cast(pl.Float64).fill_null(float("nan")), nothing, False
+        numbers = series.cast(pl.Float64).fill_null(float("nan"))
+        return numbers, _nowhere(len(series)), False
     return pl.Series(np.full(len(series), np.nan)), series.is_not_null(), False
 
 
 def _from_words(series: pl.Series, decimal_commas: bool) -> tuple[pl.Series, pl.Series, bool]:
+    numbers = series.cast(pl.Float64, strict=False)
+    if not numbers.null_count():  # most columns are plain, and tables may have many
+        return numbers, _nowhere(len(series)), False
     words = series.str.strip_chars()
     missing = is_missing(words, MISSING)
     numbers, comma = words.cast(pl.Float64, strict=False), False
@@ -78,6 +84,10 @@ def _from_words(series: pl.Series, decimal_commas: bool) -> tuple[pl.Series, pl.
     numbers = numbers.zip_with(~missing, nan.new_from_index(0, len(numbers)))
     bad = numbers.is_null()
     return numbers.fill_null(float("nan")), bad, comma
+
+
+def _nowhere(n_rows: int) -> pl.Series:
+    return pl.Series(np.zeros(n_rows, dtype=bool))
 
 
 def _have_commas(words: pl.Series, bad: pl.Series) -> bool:

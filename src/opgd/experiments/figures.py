@@ -100,8 +100,10 @@ def _scatter(
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """As PNG and SVG."""
+    """As PNG and SVG, each of them whole or not at all."""
     for ending in ("png", "svg"):
         metadata: dict[str, Any] = {"Date": None} if ending == "svg" else {}
-        figure.savefig(folder / f"{name}.{ending}", dpi=150, metadata=metadata)
+        temporary = folder / f"{name}.{ending}.tmp"
+        figure.savefig(temporary, format=ending, dpi=150, metadata=metadata)
+        temporary.replace(folder / f"{name}.{ending}")
     plt.close(figure)

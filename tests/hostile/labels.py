@@ -1,0 +1,233 @@
+"""What y may be, and classes that are odd."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+
+from opgd import DataWarning, OPGDClassifierCV
+from tests.hostile.outcomes import (
+    fit,
+    fit_refused,
+    fits,
+    fits_the_same,
+    refused,
+    same,
+    some_labels,
+    table,
+)
+from tests.hostile.registry import (
+    all_labelled,
+    classifies,
+    clusters,
+    hostile,
+    listed,
+    name_of,
+    partly_labelled,
+)
+
+SECTION = "Labels and classes"
+REFUSED = "`ValueError`"
+BORROW = {
+    "AlternatingComponents",
+    "CommonPrincipalComponents",
+    "OPGDClassifier",
+    "OPGDSemiSupervised",
+    "SlicedAverageVariance",
+}
+WORDS = np.array(["", "b, \n'\"", "\u00e9\u4e2d"])
+"""In the order of the codes that they stand for."""
+
+
+@hostile("NaN in y", REFUSED, to=all_labelled)
+def not_a_number(model):
+    X, y = table()
+    fit_refused(model, X, np.where(np.arange(len(y)) == 3, np.nan, y), "y contains NaN")
+
+
+@hostile("`None` in y", REFUSED, to=all_labelled)
+def none(model):
+    X, y = table()
+    labels = WORDS[y].astype(object)
+    labels[3] = None
+    fit_refused(model, X, labels, "without a label")
+
+
+@hostile("NaN or `None` in y of `OPGDSemiSupervised`", "rows without a label", to=partly_labelled)
+def missing_labels(model):
+    X, y = table()
+    missing = some_labels(model, y) == -1
+    named = np.where(missing, None, WORDS[y].astype(object))
+    fits_the_same(model, X, named)
+    fits_the_same(model, X, np.where(missing, np.nan, y))
+
+
+@hostile("infinity in y", REFUSED, to=classifies)
+def infinite(model):
+    X, y = table()
+    fit_refused(model, X, np.where(np.arange(len(y)) == 3, np.inf, y), "infinity")
+
+
+@hostile("labels of two types", f"{REFUSED} that names the types", to=classifies)
+def mixed_types(model):
+    X, y = table()
+    labels = WORDS[y].astype(object)
+    labels[::2] = 7
+    fit_refused(model, X, labels, "types int, str")
+
+
+@hostile("measurements instead of labels", REFUSED, to=classifies)
+def continuous(model):
+    X, _ = table()
+    fit_refused(model, X, X[:, 0] + 0.123, "Unknown label type")
+
+
+@hostile("y missing, too short, or of two columns", REFUSED, to=classifies)
+def wrong_shapes(model):
+    X, y = table()
+    fit_refused(model, X, None, "y")
+    fit_refused(model, X, y[:-1], "inconsistent numbers of samples")
+    fit_refused(model, X, np.column_stack([y, y]), "1d array|multi")
+
+
+@hostile("y in a column of its own", "scikit-learn's warning, same predictions", to=classifies)
+def label_column(model):
+    X, y = table()
+    own = (DataWarning, ConvergenceWarning, DataConversionWarning)
+    said = fit(model, X, some_labels(model, y)[:, None], allowed=own)
+    assert any("column-vector y" in own for own in said)
+    same(model, X)
+
+
+@hostile("strings of any letters, numbers of any size", "kept in `classes_`", to=classifies)
+def kinds_of_labels(model):
+    X, y = table()
+    codes = some_labels(model, y)
+    for names in (WORDS, WORDS.astype(object), np.array([-(2**62), 3, 2**62])):
+        labels = np.where(codes == -1, None, names[y].astype(object))
+        fits_the_same(model, X, labels if np.any(codes == -1) else names[y])
+        assert model.classes_.tolist() == names.tolist()
+        assert set(model.predict(X)) <= set(names)
+
+
+@hostile("series of pandas (categories, strings) and polars", "as an array", to=classifies)
+def series(model):
+    X, y = table()
+    codes = some_labels(model, y)
+    words = [None if code < 0 else "xyz"[code] for code in codes]
+    categories = pd.Series(words, index=np.arange(len(y))[::-1], dtype="category")
+    for own in (categories, pd.Series(words, dtype="string"), pl.Series(words)):
+        fits_the_same(model, X, own)
+
+
+@hostile("true and false as labels", "kept as such", to=classifies)
+def boolean_labels(model):
+    X, y = table()
+    fits(model, X, y == 1)
+    assert model.classes_.tolist() == [False, True]
+    assert model.predict(X).dtype == bool
+    other = clone(model)
+    fit(other, X, np.where(y == 1, "yes", "no"))
+    same(model, X, other)
+
+
+@hostile(
+    "one class",
+    f"always predicted; {REFUSED} by `FlexibleDiscriminantAnalysis`, which needs two",
+    to=classifies,
+)
+def one_class(model):
+    X, _ = table()
+    labels = np.full(len(X), "only")
+    if name_of(model) == "FlexibleDiscriminantAnalysis":
+        fit_refused(model, X, labels, "one class only")
+        return
+    fits(model, X, labels)
+    assert set(model.predict(X)) == {"only"}
+
+
+@hostile("as many classes as rows", "a finite fit or a `ValueError`", to=classifies)
+def class_of_each_row(model):
+    X, _ = table()
+    names = np.array([f"row {i}" for i in range(12)])
+    try:
+        fits(model, X[:12], names)
+    except ValueError as error:
+        assert "class" in str(error), error  # noqa: PT017
+
+
+@hostile(
+    "a class of one row",
+    f"a finite fit; a warning with its name where its covariance borrows: {listed(BORROW)}",
+    to=classifies,
+)
+def class_of_one(model):
+    X, y = table()
+    labels = np.array(["zero", "one", "two", "lonely"])[np.where(np.arange(len(y)) == 0, 3, y)]
+    # scikit-learn has its own words for folds that cannot all have the class
+    allowed = (UserWarning,) if isinstance(model, OPGDClassifierCV) else (DataWarning,)
+    said = fits(model, X, labels, allowed=(*allowed, ConvergenceWarning))
+    assert name_of(model) not in BORROW or any("lonely" in own for own in said), said
+
+
+@hostile("a class of two rows", "a finite fit", to=classifies)
+def class_of_two(model):
+    X, y = table()
+    fits(model, X, np.where(np.arange(len(y)) < 2, 3, y))
+
+
+@hostile("a class of equal rows", "a finite fit, which finds it", to=classifies)
+def class_of_equal_rows(model):
+    X, y = table()
+    X[y == 1] = X[y == 1][0]
+    fits(model, X, y)
+    assert np.all(model.predict(X)[y == 1] == 1)
+
+
+@hostile("classes 100 or 1e6 deviations apart", "a finite fit without errors")
+def far_apart(model):
+    for distance in (100, 1e6):
+        X, y = table()
+        X[:, :3] += distance * np.eye(3)[y]
+        fits(model, X, y)
+        if classifies(model):
+            assert np.mean(model.predict(X) == y) == 1
+
+
+@hostile("a column that is the label", "a finite fit without errors", to=classifies)
+def label_among_columns(model):
+    X, y = table()
+    leaking = np.column_stack([X, y])
+    fits(model, leaking, y)
+    assert np.mean(model.predict(leaking) == y) == 1
+
+
+@hostile("more clusters than rows", f"{REFUSED} with both numbers", to=clusters)
+def more_clusters_than_rows(model):
+    X, _ = table()
+    model.set_params(n_clusters=9)
+    fit_refused(model, X[:8], match="n_clusters=9 is more than the 8 rows")
+
+
+@hostile("as many clusters as rows", "a finite fit", to=clusters)
+def cluster_of_each_row(model):
+    X, _ = table()
+    fits(model.set_params(n_clusters=8), X[:8])
+
+
+@hostile("y given to `OPGDMixture`", "ignored", to=clusters)
+def labels_for_clusters(model):
+    X, y = table()
+    fits(model, X)
+    same(model, X)
+    fits_the_same(model, X, y)
+
+
+@hostile("a class in `score` that the fit has not seen", "counts as wrong", to=classifies)
+def unseen_class(model):
+    X, y = table()
+    fit(model, X, y)
+    right = model.predict(X) == y
+    assert model.score(X, np.where(y == 2, 7, y)) == np.mean(right & (y != 2))
+    refused(lambda: model.score(X, y[:-1]), "inconsistent")

@@ -1,0 +1,128 @@
+"""Rows that a fitted model is asked about."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from tests.hostile.outcomes import fit, frame, refused, same, table, usable, watched
+from tests.hostile.registry import hostile
+
+SECTION = "Prediction"
+REFUSED = "`ValueError`"
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform")
+
+
+def answers(model):
+    """The methods that take rows."""
+    return [getattr(model, name) for name in METHODS if hasattr(model, name)]
+
+
+def all_refuse(model, X, match, error=ValueError):
+    for method in answers(model):
+        refused(lambda method=method: method(X), match, error)
+
+
+@hostile("a model that is not fitted", "`NotFittedError`")
+def not_fitted(model):
+    for name in METHODS[:2]:
+        refused(lambda name=name: getattr(model, name)(table()[0]), "not fitted", NotFittedError)
+
+
+@hostile("NaN or infinity", f"{REFUSED} that names the column")
+def not_finite(model):
+    X, y = frame()
+    fit(model, X, y)
+    for value in (np.nan, np.inf):
+        X.loc[2, "c"] = value
+        all_refuse(model, X, "NaN or infinity in 'c', first in row 2")
+
+
+@hostile("a sparse matrix", "`TypeError`")
+def sparse_rows(model):
+    X, y = table()
+    fit(model, X, y)
+    all_refuse(model, sparse.csr_array(X), "Sparse data was passed", TypeError)
+
+
+@hostile("columns renamed, reordered, missing or added", REFUSED)
+def other_columns(model):
+    X, y = frame()
+    fit(model, X, y)
+    for own in (X.rename(columns={"a": "z"}), X[list("bacd")], X[list("abc")], X.assign(e=0.0)):
+        for kind in (own, pl.from_pandas(own)):
+            all_refuse(model, kind, "feature names should match")
+    all_refuse(model, X.rename(columns={"a": "z"}) * np.nan, "feature names should match")
+
+
+@hostile("another number of columns, one or three dimensions, no rows", REFUSED)
+def other_shapes(model):
+    X, y = table()
+    fit(model, X, y)
+    all_refuse(model, X[:, :3], "X has 3 features")
+    all_refuse(model, X[0], "Expected 2D array, got 1D")
+    all_refuse(model, X[:, :, None], "dim 3")
+    all_refuse(model, X[:0], r"0 sample\(s\)")
+
+
+@hostile("an array where the fit had a frame", "scikit-learn's warning, same predictions")
+def names_left_out(model):
+    X, y = frame()
+    fit(model, X, y)
+    _, said = watched(lambda: model.predict(X.to_numpy()), (UserWarning,))
+    assert "valid feature names" in said[0]
+    fitted = model.__dict__.pop("feature_names_in_")
+    same(model, X.to_numpy())
+    model.feature_names_in_ = fitted
+
+
+@hostile("one row alone, rows in another order or with another index", "each its own answer")
+def rows_by_themselves(model):
+    X, y = frame()
+    fit(model, X, y)
+    all_rows = model.predict_proba(X)
+    order = np.random.default_rng(2).permutation(len(X))
+    np.testing.assert_allclose(model.predict_proba(X.iloc[order]), all_rows[order], atol=1e-12)
+    for i in (0, 17):
+        np.testing.assert_allclose(model.predict_proba(X.iloc[[i]])[0], all_rows[i], atol=1e-12)
+
+
+@hostile("float16, integers, objects, read-only rows", "as the same numbers in float64")
+def other_kinds(model):
+    X, y = table()
+    fit(model, X, y)
+    whole = np.round(X)
+    locked = whole.copy()
+    locked.setflags(write=False)
+    for own in (whole.astype(np.float16), whole.astype(np.int32), whole.astype(object), locked):
+        same(model, own, model, whole)
+
+
+@hostile(
+    "rows at 1e3, 1e8, 1e100 and 1e300, of both signs, on one column or all",
+    "finite probabilities that sum to one, no NaN anywhere",
+)
+def far_rows(model):
+    X, y = table()
+    fit(model, X, y)
+    for distance in (1e3, 1e8, 1e100, 1e300):
+        for step in (np.ones(4), np.eye(4)[1], np.array([1.0, -1, 1, -1])):
+            for sign in (-1, 1):
+                usable(model, X[:5] + sign * distance * step)
+
+
+@hostile("rows at 3e38 in float32", "the same")
+def far_rows_in_single_precision(model):
+    X, y = table()
+    fit(model, X.astype(np.float32), y)
+    far = np.full((2, 4), 3e38, dtype=np.float32)
+    far[1] *= -1
+    usable(model, far)
+
+
+@hostile("rows of a frame with pandas' nullable numbers", "as numbers")
+def nullable_numbers(model):
+    X, y = frame()
+    fit(model, X, y)
+    same(model, pd.DataFrame(X).convert_dtypes())

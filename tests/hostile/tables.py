@@ -1,0 +1,310 @@
+"""Values, kinds and shapes of X at fit."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy import sparse
+
+from opgd import OPGDClassifierCV
+from tests.hostile.outcomes import (
+    fit_refused,
+    fits,
+    fits_like,
+    fits_the_same,
+    frame,
+    table,
+)
+from tests.hostile.registry import hostile, listed, name_of
+
+SECTION = "Tables"
+COLUMN_BY_COLUMN = {  # their model adds up columns, or is that of principal components
+    "CommonPrincipalComponents",
+    "FlexibleDiscriminantAnalysis",
+    "KernelNaiveBayes",
+}
+SILENT = {  # they look at columns or axes one by one, where a constant does no harm
+    "FlexibleDiscriminantAnalysis",
+    "GaussianMixturePursuit",
+    "KernelDiscriminantAnalysis",
+    "KernelNaiveBayes",
+    "LikelihoodRatioPursuit",
+}
+NOTHING_BORROWED = {  # a ridge or shrinkage of their own, or no covariance
+    "FlexibleDiscriminantAnalysis",
+    "KernelNaiveBayes",
+    "OPGDMixture",
+}
+UNIT_BOUND = {"CommonPrincipalComponents"}
+REFUSED = "`ValueError`"
+
+
+@hostile("NaN or infinity in a data frame", f"{REFUSED} that names columns and estimator")
+def not_finite_in_a_frame(model):
+    for value in (np.nan, np.inf, -np.inf):
+        X, y = frame()
+        X.loc[7, ["b", "d"]] = value
+        fit_refused(model, X, y, rf"'b', 'd', first in row 7; {name_of(model)}")
+
+
+@hostile("NaN or infinity in an array", f"{REFUSED} with the number of the column")
+def not_finite_in_an_array(model):
+    for value in (np.nan, np.inf):
+        X, y = table()
+        X[3, 2] = value
+        fit_refused(model, X, y, "NaN or infinity in column 2")
+
+
+@hostile("`None` or pandas' `NA` in a column", f"{REFUSED} that names it")
+def missing_objects(model):
+    X, y = frame()
+    objects = X.astype(object)
+    objects.loc[4, "c"] = None
+    nullable = X.astype("Float64")
+    nullable.loc[4, "c"] = pd.NA
+    for own in (objects, nullable):
+        fit_refused(model, own, y, "'c', first in row 4")
+
+
+@hostile("words in a column", f"{REFUSED} with the first of them")
+def words(model):
+    X, y = frame()
+    X = X.astype(object)
+    X.loc[2, "a"] = "much"
+    fit_refused(model, X, y, "could not convert string to float: 'much'")
+
+
+@hostile("complex numbers", REFUSED)
+def complex_numbers(model):
+    X, y = table()
+    fit_refused(model, X + 1j, y, "Complex data not supported")
+
+
+@hostile("a sparse matrix", "`TypeError`")
+def sparse_matrix(model):
+    X, y = table()
+    fit_refused(model, sparse.csr_array(X), y, "Sparse data was passed", TypeError)
+
+
+@hostile("one or three dimensions, no rows, no columns, one row", f"{REFUSED} with the shape")
+def shapes_that_cannot_be(model):
+    X, y = table()
+    fit_refused(model, X[:, 0], y, "Expected 2D array, got 1D array")
+    fit_refused(model, X[:, :, None], y, "dim 3")
+    fit_refused(model, X[:0], y[:0], r"0 sample\(s\)")
+    fit_refused(model, X[:, :0], y, r"0 feature\(s\)")
+    fit_refused(model, X[:1], y[:1], r"1 sample\(s\)|of one class")
+
+
+@hostile("column names of which some are no words", "`TypeError`")
+def names_of_two_kinds(model):
+    X, y = frame()
+    fit_refused(model, X.rename(columns={"a": 0}), y, "string names", TypeError)
+
+
+@hostile("only constant columns", REFUSED)
+def all_constant(model):
+    X, y = table()
+    fit_refused(model, np.full_like(X, 0.1), y, "constant")
+
+
+@hostile(
+    "a constant column",
+    f"same predictions, no loading; one warning with its name, except from {listed(SILENT)}",
+)
+def constant_column(model):
+    X, y = frame()
+    X.insert(1, "always", 0.1)
+    said = fits_the_same(model, X, y)
+    assert name_of(model) in SILENT or sum("'always'" in own for own in said) == 1, said
+    if hasattr(model, "components_") and model.components_.shape[1] == X.shape[1]:
+        assert np.all(model.components_[:, 1] == 0)
+
+
+@hostile(
+    "a column twice",
+    f"same predictions; finite ones where columns count one by one: {listed(COLUMN_BY_COLUMN)}",
+)
+def duplicate_column(model):
+    X, y = table()
+    twice = np.column_stack([X, X[:, 1]])
+    (fits if name_of(model) in COLUMN_BY_COLUMN else fits_the_same)(model, twice, y)
+
+
+@hostile("a column that is the sum of others", "the same")
+def collinear_column(model):
+    X, y = table()
+    more = np.column_stack([X, X @ [1.0, 2, 0, -1]])
+    (fits if name_of(model) in COLUMN_BY_COLUMN else fits_the_same)(model, more, y)
+
+
+@hostile(
+    "fewer rows than columns (12 by 25)",
+    f"a finite fit; a warning, except from {listed(NOTHING_BORROWED)}",
+)
+def few_rows(model):
+    y = np.arange(12) % 3
+    X = np.random.default_rng(0).normal(size=(12, 25)) + y[:, None]
+    said = fits(model, X, y)
+    assert name_of(model) in NOTHING_BORROWED or any("columns" in own for own in said), said
+
+
+@hostile("a single column", "a finite fit")
+def one_column(model):
+    X, y = table()
+    if isinstance(model, OPGDClassifierCV):  # was told to try two axes
+        model.set_params(n_components=1)
+    fits(model, X[:, [0]], y)
+
+
+@hostile("origins at 1e8 or 1e12", "same predictions")
+def offsets(model):
+    for offset in (1e8, -1e12):
+        fits_the_same(model, table()[0] + offset)
+
+
+@hostile("origins at 1e4 in float32", "same predictions")
+def offsets_in_single_precision(model):
+    fits_the_same(model, (table()[0] + 1e4).astype(np.float32), atol=1e-4)
+
+
+@hostile("all columns times 1e-12, 1e12, 1e-150, 1e150", "same predictions")
+def units(model):
+    for unit in (1e-12, 1e12, 1e-150, 1e150):
+        fits_the_same(model, table()[0] * unit)
+
+
+@hostile(
+    "columns in units of 1e-12, 1e-4, 1e4 and 1e12",
+    "same predictions (`CommonPrincipalComponents`, which depends on units: finite ones)",
+)
+def mixed_units(model):
+    X, y = table()
+    scaled = X * [1e-12, 1e-4, 1e4, 1e12]
+    (fits if name_of(model) in UNIT_BOUND else fits_the_same)(model, scaled, y)
+
+
+@hostile(
+    "values whose squares overflow (1e160, 1e300)",
+    f"same predictions, or a {REFUSED} that they are too large",
+)
+def squares_overflow(model):
+    for unit in (1e160, 1e300):
+        the_same_or_refused(model, unit, "values too large")
+
+
+@hostile(
+    "values whose squares vanish (1e-170)",
+    f"same predictions, or a {REFUSED} that they are too small",
+)
+def squares_vanish(model):
+    the_same_or_refused(model, 1e-170, "values too small")
+    if name_of(model) not in UNIT_BOUND:
+        the_same_or_refused(model, np.array([1e-170, 1, 1, 1]), "values too small")
+
+
+def the_same_or_refused(model, unit, words):
+    X, y = table()
+    try:
+        fits_the_same(model, X * unit, y)
+    except ValueError as error:
+        assert words in str(error), error  # noqa: PT017
+
+
+@hostile(
+    "differences that overflow (both signs of 1e308)",
+    f"{REFUSED} that values are too large, or a finite fit",
+)
+def differences_overflow(model):
+    X, y = table()
+    X[0, 0], X[1, 0] = 1.7e308, -1.7e308
+    try:
+        fits(model, X, y)
+    except ValueError as error:
+        assert "too large" in str(error), error  # noqa: PT017
+
+
+@hostile("one value of 1e8 among small ones", "a finite fit")
+def outlier(model):
+    X, y = table()
+    X[5, 1] = 1e8
+    fits(model, X, y)
+
+
+@hostile("float16", "as the same numbers in float64")
+def half_precision(model):
+    X, y = table()
+    X = X.astype(np.float16)
+    fits_like(model, [X], X.astype(np.float64), y)
+
+
+@hostile("float32", "as in float64, to single precision")
+def single_precision(model):
+    fits_the_same(model, table()[0].astype(np.float32), atol=1e-4)
+
+
+@hostile("integers (8 and 64 bits, unsigned)", "as the same numbers in float64")
+def integers(model):
+    X, y = table()
+    whole = np.round(X * 8).astype(np.int64) + 64
+    guises = [whole.astype(kind) for kind in (np.int8, np.int64, np.uint8)]
+    fits_like(model, guises, whole.astype(float), y)
+
+
+@hostile("true and false", "as 1 and 0")
+def booleans(model):
+    X, y = table()
+    fits_like(model, [X > 1], (X > 1).astype(float), y)
+
+
+@hostile("columns of objects that are numbers", "as numbers")
+def objects(model):
+    X, _ = frame()
+    fits_the_same(model, X.astype(object))
+
+
+@hostile("bytes of the other order, long doubles", "as numbers")
+def foreign_floats(model):
+    X, _ = table()
+    for kind in (X.dtype.newbyteorder(), np.longdouble):
+        fits_the_same(model, X.astype(kind))
+
+
+@hostile("read-only, Fortran's order, strides, strides backwards", "same predictions")
+def memory_layouts(model):
+    X, _ = table()
+    locked = X.copy()
+    locked.setflags(write=False)
+    wide = np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)
+    for own in (locked, np.asfortranarray(X), wide[::2, ::3], X[::-1].copy()[::-1]):
+        fits_the_same(model, own)
+
+
+@hostile("a memory map", "same predictions")
+def memory_map(model):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "X.npy"
+        np.save(path, table()[0])
+        fits_the_same(model, np.load(path, mmap_mode="r"))
+
+
+@hostile("lists of lists", "same predictions")
+def lists(model):
+    fits_the_same(model, table()[0].tolist())
+
+
+@hostile("pandas with a shuffled index, polars", "same predictions; rows are taken in their order")
+def frames(model):
+    X, _ = frame()
+    shuffled = X.set_axis(np.random.default_rng(1).permutation(len(X)))
+    for own in (shuffled, pl.from_pandas(X)):
+        fits_the_same(model, own)
+        assert list(model.feature_names_in_) == list("abcd")
+
+
+@hostile("two columns of one name", f"{REFUSED} that names it")
+def duplicate_names(model):
+    X, y = frame()
+    fit_refused(model, X.set_axis(["a", "b", "b", "d"], axis=1), y, "of the name 'b'")

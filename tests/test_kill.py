@@ -1,0 +1,147 @@
+"""kill -9 at random moments: what has its name is whole, and the same call again completes it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+from opgd import load_model
+
+pytest.importorskip("typer")
+pytest.importorskip("safetensors")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here"),
+]
+KILLS = int(os.environ.get("OPGD_KILLS", "20"))
+PLAIN = "import sys; from opgd.cli import main; main(sys.argv[1:])"
+SLOW_DISK = """
+import os, time
+def slow(step):
+    def slowed(*arguments):
+        time.sleep(0.4)
+        result = step(*arguments)
+        time.sleep(0.4)
+        return result
+    return slowed
+os.fsync, os.link, os.replace = map(slow, (os.fsync, os.link, os.replace))
+"""
+"""Moments at which a file is being written are rare otherwise."""
+
+
+def command(*arguments, slow_disk=False):
+    code = (SLOW_DISK if slow_disk else "") + PLAIN
+    return [sys.executable, "-c", code, *map(str, arguments)]
+
+
+def completed(call):
+    begin = time.monotonic()
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return time.monotonic() - begin
+
+
+def killed_after(seconds, call):
+    """Whether it was still running."""
+    process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    return process.returncode == -signal.SIGKILL
+
+
+def moments(duration, seed):
+    """Random moments, half of them in the last quarter, where files are written."""
+    rng = random.Random(seed)
+    for number in range(KILLS):
+        yield rng.uniform(0.75 if number % 2 else 0.0, 1.02) * duration
+
+
+@pytest.mark.parametrize("slow_disk", [False, True])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_killed_fit_leaves_a_whole_model_or_none(slow_disk, force, tmp_path):
+    wine = load_wine(as_frame=True)
+    wine.data.assign(y=wine.target).to_csv(tmp_path / "wine.csv", index=False)
+    rows, path = wine.data, tmp_path / "model.opgd"
+    options = ["-t", "y", "--axes", 2, "--cv", 2, "-o", path, "--force"]
+    call = command("fit", tmp_path / "wine.csv", *options, slow_disk=slow_disk)
+    duration = completed(call)
+    whole, expected = path.read_bytes(), load_model(path).predict_proba(rows)
+    n_killed, n_whole, n_temporary = 0, 0, 0
+    for seconds in moments(duration, f"{slow_disk} {force}"):
+        if force:
+            path.write_bytes(whole)
+        else:
+            path.unlink(missing_ok=True)
+        n_killed += killed_after(seconds, call)
+        assert not force or path.exists()
+        if path.exists():
+            assert path.read_bytes() == whole
+            assert np.array_equal(load_model(path).predict_proba(rows), expected)
+            n_whole += 1
+        others = {own.name for own in tmp_path.iterdir()} - {"wine.csv", "model.opgd"}
+        assert all(name.startswith(".opgd-") and name.endswith(".tmp") for name in others)
+        n_temporary += bool(others)
+        for name in others:
+            (tmp_path / name).unlink()
+    completed(call)
+    assert path.read_bytes() == whole
+    print(  # noqa: T201
+        f"fit, slow disk {slow_disk}, file there before {force}: {n_killed} of {KILLS} killed in "
+        f"{duration:.1f} s, {n_whole} whole models after it, {n_temporary} temporary files"
+    )
+
+
+KEPT = ["data", "replication", "method", "ari_start", "ari_end", "nmi_start", "nmi_end"]
+
+
+def assert_looks_complete_only_if_it_is(folder: Path, whole: Path):
+    """Files under their names are those of a run that nobody killed."""
+    raw = folder / "raw.jsonl"
+    if raw.exists():
+        *lines, _rest = raw.read_text().split("\n")
+        assert all({"experiment", "ari_end"} <= set(json.loads(line)) for line in lines)
+    for path in folder.glob("*"):
+        if path.name == "clustering.csv":
+            tables = [pd.read_csv(own / path.name)[KEPT] for own in (folder, whole)]
+            pd.testing.assert_frame_equal(*tables)
+        elif path.name == "settings.json":
+            assert json.loads(path.read_text()) == json.loads((whole / path.name).read_text())
+        elif path.name == "RESULTS.md":
+            assert path.read_text() == (whole / path.name).read_text()
+        else:
+            assert path.name == "raw.jsonl" or path.suffix == ".tmp"
+
+
+def test_a_killed_reproduction_goes_on(tmp_path, load):
+    def call(folder):
+        some = ["--datasets", "iris,wine", "--replications", 2, "--jobs", 1]
+        return command("reproduce", "clustering", *some, "--out", folder)
+
+    whole = tmp_path / "whole"
+    duration = completed(call(whole))
+    n_killed, found = 0, []
+    for number, seconds in enumerate(moments(duration, "reproduce")):
+        folder = tmp_path / str(number)
+        n_killed += killed_after(seconds, call(folder))
+        raw = folder / "raw.jsonl"
+        found.append(raw.read_text().count("\n") if raw.exists() else 0)
+        if folder.exists():
+            assert_looks_complete_only_if_it_is(folder, whole)
+        completed(call(folder))
+        assert_looks_complete_only_if_it_is(folder, whole)
+        assert (folder / "RESULTS.md").exists()
+    print(  # noqa: T201
+        f"reproduce: {n_killed} of {KILLS} killed in {duration:.1f} s; results found: {found}"
+    )

@@ -1,0 +1,109 @@
+"""Nothing asks the network, or another program, but the loaders of data sets."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("plotly")
+pytest.importorskip("safetensors")
+
+WATCH = """
+import sys
+FORBIDDEN = {
+    "socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname", "socket.bind",
+    "urllib.Request", "http.client.connect", "ftplib.connect", "smtplib.connect",
+    "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn",
+}
+asked = []
+
+def watch(event, arguments):
+    if event in FORBIDDEN:
+        asked.append(event)
+        raise PermissionError(f"{event} {arguments}")
+
+sys.addaudithook(watch)
+"""
+
+
+def run(code, tmp_path):
+    """Code in a fresh interpreter in which every way out is watched and closed."""
+    program = WATCH + textwrap.dedent(code) + "\nprint('asked', asked)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_importing_every_module_asks_nobody(tmp_path):
+    code = """
+    import importlib, pkgutil
+    import opgd
+    names = [own.name for own in pkgutil.walk_packages(opgd.__path__, "opgd.")]
+    for name in names:
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
+    for name in opgd.__all__:
+        getattr(opgd, name)
+    assert len(names) > 80
+    """
+    assert run(code, tmp_path) == "asked []"
+
+
+def test_fitting_saving_and_reporting_ask_nobody(tmp_path):
+    code = """
+    import warnings
+    warnings.simplefilter("ignore")
+    import numpy as np
+    from sklearn.datasets import load_iris
+    import opgd
+    from opgd import (OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, compare,
+                      load_model, save_model, write_report)
+    X, y = load_iris(return_X_y=True)
+    models = [
+        OPGDClassifier().fit(X, y),
+        OPGDClassifierCV([1, 2], shrinkage=0, ridge=0, cv=2).fit(X, y),
+        OPGDMixture(3, random_state=0).fit(X),
+        OPGDSemiSupervised().fit(X, np.where(np.arange(150) % 3, -1, y)),
+    ]
+    for number, model in enumerate(models):
+        save_model(model, f"{number}.opgd")
+        load_model(f"{number}.opgd").predict(X)
+        write_report(model, X, y, path=f"{number}.html", cv=0)
+    """
+    assert run(code, tmp_path) == "asked []"
+
+
+def test_the_command_asks_nobody(tmp_path):
+    code = """
+    from opgd.cli import main
+    def call(text):
+        try:
+            main(text.split() + ["--quiet"])
+        except SystemExit as end:
+            assert not end.code, text
+    call("demo wine --out demo")
+    call("fit demo/wine.csv -t label --axes 2 --cv 2 -o m.opgd")
+    call("predict m.opgd demo/wine-test.csv -o p.csv")
+    call("report m.opgd demo/wine.csv --cv 0 -o r.html")
+    call("cluster demo/wine.csv --ignore label -k 3 -o c.opgd")
+    call("compare demo/wine.csv -t label --methods LDA --cv 2 -o f.csv")
+    """
+    assert run(code, tmp_path) == "asked []"
+
+
+def test_the_loaders_are_seen_to_ask(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPGD_DATA", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    code = """
+    from opgd.datasets import load_dataset
+    try:
+        load_dataset("seeds")
+    except Exception as error:
+        print(type(error).__name__)
+    """
+    assert run(code, tmp_path) != "asked []"
