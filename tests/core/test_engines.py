@@ -1,5 +1,7 @@
 """Blocks of rows, and the types of numbers in them."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -46,3 +48,18 @@ def test_float32_costs_few_digits(rng, covariance_type):
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-5)
     assert found[1][1].dtype == np.float64
+
+
+def test_threads_take_short_turns_while_they_share_rows(rng):
+    engine = RowEngine(
+        rng.normal(size=(4000, 3)), np.zeros(4000, np.intp), n_threads=2, block_rows=500
+    )
+    before, seen = sys.getswitchinterval(), []
+
+    def total(block):
+        seen.append(sys.getswitchinterval())
+        return block.X.sum(axis=0)
+
+    engine.sum(lambda block: total(block) + engine.sum(total))  # a sum inside another
+    assert max(seen) < before
+    assert sys.getswitchinterval() == before

@@ -124,7 +124,8 @@ def test_penalised_gradient_far_from_orthonormal(form, size, rng):
     at, step = rng.normal(size=(2, 3, 6))
     at, width = size * at, 1e-6 * size
     slope = (objective.value(at + width * step) - objective.value(at - width * step)) / (2 * width)
-    _, gradient = objective.value_and_gradient(at)
+    value, gradient = objective.value_and_gradient(at)
+    assert value == pytest.approx(objective.value(at), rel=1e-12)
     assert slope == pytest.approx(np.sum(gradient * step), rel=1e-6)
 
 

@@ -39,7 +39,10 @@ def failing_fit(model):
     assert pickle.dumps(model) == before
 
 
-@hostile("Ctrl-C at any moment of a fit", "`KeyboardInterrupt`; the model stays as it was")
+@hostile(
+    "Ctrl-C during a fit (tried early, in the middle and late in its first half)",
+    "`KeyboardInterrupt`; the model stays as it was",
+)
 def interrupted(model):
     X, y = table()
     labels = some_labels(model, y)

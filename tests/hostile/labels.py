@@ -159,7 +159,8 @@ def class_of_each_row(model):
 
 @hostile(
     "a class of one row",
-    f"a finite fit; a warning with its name where its covariance borrows: {listed(BORROW)}",
+    f"a finite fit; a warning with its name where its covariance borrows: {listed(BORROW)}; "
+    "scikit-learn's about the folds from `OPGDClassifierCV`",
     to=classifies,
 )
 def class_of_one(model):

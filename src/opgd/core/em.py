@@ -78,9 +78,9 @@ def block_mixture_sums(
     features = block_features(block, components, form)
     posteriors, log_density = block_posteriors(block, features, theta, gaussian_classes)
     if block.weights is None:
-        return MixtureSums(float(log_density.sum()), posteriors @ features.T)
+        return MixtureSums(float(log_density.sum()), np.dot(posteriors, features.T))
     posteriors *= block.weights
-    return MixtureSums(float(block.weights @ log_density), posteriors @ features.T)
+    return MixtureSums(float(block.weights @ log_density), np.dot(posteriors, features.T))
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def _group(
     mean = weights @ rows / weight
     rows -= mean
     rows *= np.sqrt(weights / weight)[:, None]
-    return weight, float(square_weights.sum()), mean, rows.T @ rows
+    return weight, float(square_weights.sum()), mean, np.dot(rows.T, rows)
 
 
 def _stacked(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> Moments:
