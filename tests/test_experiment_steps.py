@@ -1,0 +1,131 @@
+"""Every step of the experiments, on the smallest data: what they store, say and draw."""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from opgd.experiments import figures, page, tables
+from opgd.experiments.classification import estimator
+from opgd.experiments.clustering import rows_for
+from opgd.experiments.reproduce import reproduce
+from opgd.experiments.store import Key, Store
+
+pytest.importorskip("typer")
+
+from tests.test_cli import assert_refused, ran, run
+
+QUIET = Console(quiet=True)
+
+
+def small(steps, folder, **more):
+    settings = {"replications": 1, "n_jobs": 1, "console": QUIET} | more
+    return reproduce(steps, folder, **settings).read_text("utf-8")
+
+
+def test_clustering_by_the_papers_settings_and_ours(tmp_path, load):
+    for own in (False, True):
+        text = small(["clustering"], tmp_path, data=["iris"], own=own)
+    results = pd.read_csv(tmp_path / "clustering.csv")
+    methods = ["identity", "identity, 99.9 % PCs", "covariance", "covariance, auto"]
+    assert sorted(results["method"]) == sorted(methods)
+    assert results["ari_end"].between(0, 100).all()
+    for method in methods:
+        assert f"### {method}: " in text
+    assert rows_for("iris", "identity, 99.9 % PCs")[0].shape[1] <= 4
+
+
+def test_starts_are_compared(tmp_path, load):
+    chosen = {"data": ["vowel"], "methods": ["auto", "random"]}
+    text = small(["starts"], tmp_path, replications=2, **chosen)
+    assert "random (2)" in text
+    assert "our start ends at a higher objective than" in text
+    assert small(["starts"], tmp_path, own=True, **chosen) == text  # ours has no such cells
+
+
+def test_the_commands_steps_read_what_is_there(tmp_path, load):
+    some = ["--datasets", "iris", "--methods", "identity", "--replications", 1, "--jobs", 1]
+    done = ran("reproduce", "clustering", *some, "--out", tmp_path)
+    assert f"begin with {tmp_path / 'RESULTS.md'}" in done.out.replace("\n", "")
+    before = (tmp_path / "RESULTS.md").read_text("utf-8")
+    ran("reproduce", "tables", "--out", tmp_path)
+    assert (tmp_path / "RESULTS.md").read_text("utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["everything"], "no experiment 'everything'"),
+        (["vowel", "--datasets", "mnist"], "no data set 'mnist'"),
+        (["vowel", "--methods", "SVM"], "no method 'SVM'"),
+    ],
+)
+def test_unknown_names_are_refused_before_anything_is_made(arguments, words, tmp_path):
+    assert_refused(run("reproduce", *arguments, "--out", tmp_path / "o"), [words])
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")  # the failure that the paper shows
+def test_figures_are_drawn_and_closed(tmp_path, load):
+    before = plt.get_fignums()
+    figure = figures.draw_clusters("forest")
+    assert [ax.get_title() for ax in figure.axes[:2]] == [
+        "forest: PCA, first mixture",
+        "forest: OPGD, final solution",
+    ]
+    figures.save(figure, tmp_path, "forest")
+    figures.save(figures.draw_seeds(), tmp_path, "seeds")
+    names = sorted(own.name for own in tmp_path.iterdir())
+    assert names == ["forest.png", "forest.svg", "seeds.png", "seeds.svg"]
+    assert plt.get_fignums() == before
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch):
+    (tmp_path / "own.png").write_bytes(b"old")
+    figure = plt.figure()
+
+    def full(target, **_):
+        target.write_bytes(b"ha")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(figure, "savefig", full)
+    with pytest.raises(OSError, match="No space"):
+        figures.save(figure, tmp_path, "own")
+    plt.close(figure)
+    assert (tmp_path / "own.png").read_bytes() == b"old"
+
+
+def test_rivals_of_opgd_are_named():
+    errors = {"OPGD": [0.2, 0.3], "RDA": [0.1, 0.3]}
+    results = pd.DataFrame(
+        [
+            {"data": "wine", "replication": k, "method": method, "error": own[k]}
+            for method, own in errors.items()
+            for k in (0, 1)
+        ]
+    )
+    text = page._rivals(results, ["RDA", "LDA"])
+    assert "On wine, RDA has a median of 0.20000 against OPGD's 0.25000" in text
+    assert "the lower error on 0 of 2 splits" in text
+
+
+def test_choices_are_told_in_words():
+    chosen = {"n_components": 3, "n_subclasses": 2, "shrinkage": 0.25, "ridge": 0, "init": "lda"}
+    assert tables._chosen(chosen) == "3 axes, 2 subclasses, shrinkage 0.25"
+    assert tables._chosen({"alpha": 1, "n_subclasses": 1}) == "alpha 1"
+    assert tables._chosen({"max_iter": 0, "covariance_type": "diag"}) == "LDA"
+    assert tables._chosen({"max_iter": 0, "covariance_type": "full"}) == "RDA"
+    assert estimator("OPGD, subclasses", 4, 3).n_subclasses == (1, 2, 4)
+
+
+def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
+    store = Store(tmp_path)
+    values = {"a": np.float64(0.5), "b": np.arange(2), "c": np.bool_(True)}
+    store.add(Key("e", "d", 0, "m"), values)
+    row = json.loads(store.path.read_text())
+    assert (row["a"], row["b"], row["c"]) == (0.5, [0, 1], True)
+    with pytest.raises(TypeError, match="cannot be kept"):
+        store.add(Key("e", "d", 1, "m"), {"a": object()})
