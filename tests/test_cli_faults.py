@@ -278,6 +278,15 @@ def test_a_full_standard_output_is_told(arguments, model):
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
+@pytest.fixture
+def usual_interrupts():
+    """Python's own handling of SIGINT, which processes in the background begin without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupts")
 @pytest.mark.parametrize(
     ("step", "force"),
     [("os.fsync", False), ("os.fsync", True), ("os.link", False), ("os.replace", True)],
