@@ -131,11 +131,12 @@ def test_data_frames_keep_names_and_labels(wine):
 
 def test_weights_zero_rows_and_empty_parts(cut, rng):
     X, y, lazy_X, lazy_y = cut
+    X, lazy_X = X[:, 1:5], lazy_X[:, 1:5]  # all columns separate the classes: any end is as good
     weights = rng.integers(0, 3, len(X)).astype(float)
     weights[:60] = 0.0  # all rows of a part
     here = OPGDClassifier(2).fit(X, y, sample_weight=weights)
     there = OPGDClassifier(2).fit(lazy_X, lazy_y, sample_weight=da.from_array(weights, chunks=50))
-    assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, abs=1e-5)
+    assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, rel=1e-7)
     assert there.score(lazy_X, y, weights) == here.score(X, y, weights)
 
 

@@ -1,6 +1,7 @@
 """Blocks of rows, and the types of numbers in them."""
 
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -48,6 +49,25 @@ def test_float32_costs_few_digits(rng, covariance_type):
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)
     np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=1e-5)
     assert found[1][1].dtype == np.float64
+
+
+def test_results_are_added_in_the_order_of_the_rows_whichever_comes_first(rng):
+    X = rng.normal(size=(1001, 3))
+    engine = RowEngine(X, np.zeros(1001, np.intp), n_threads=2, block_rows=100)
+    others_done = threading.Event()
+
+    def rows_of(block):
+        if block.rows.start == 0:
+            assert others_done.wait(timeout=60)
+        elif block.rows.stop == 1001:
+            others_done.set()
+        return list(block.X)
+
+    np.testing.assert_array_equal(engine.sum(rows_of), X)
+    sizes = [block.n_rows for block in engine.blocks()]
+    assert sum(sizes) == 1001
+    assert max(sizes) - min(sizes) <= 1
+    assert max(sizes) <= 100
 
 
 def test_threads_take_short_turns_while_they_share_rows(rng):

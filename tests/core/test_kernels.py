@@ -182,12 +182,17 @@ def test_one_block_equals_many_and_threads_change_nothing(kind, form, rng):
         np.testing.assert_allclose(gradient, results[0][1], rtol=1e-11, atol=1e-13)
 
 
-def test_same_number_of_threads_gives_the_same_bits(rng):
-    objective = small_objective(rng, block_rows=5, n_threads=3)
-    at = rng.normal(size=(3, 6))
-    first, second = objective.value_and_gradient(at), objective.value_and_gradient(at)
-    assert first[0] == second[0]
-    assert np.array_equal(first[1], second[1])
+def test_any_number_of_threads_gives_the_same_bits(rng):
+    at, seed = rng.normal(size=(3, 6)), rng.integers(2**31)
+    first, *others = [
+        small_objective(
+            np.random.default_rng(seed), block_rows=5, n_threads=n_threads
+        ).value_and_gradient(at)
+        for n_threads in (1, 2, 2, 3, 3, 8)
+    ]
+    for value, gradient in others:
+        assert value == first[0]
+        assert np.array_equal(gradient, first[1])
 
 
 def test_value_stays_finite_when_every_density_underflows(rng):

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -65,6 +65,24 @@ class Addable(Protocol):
 
 
 Sums = TypeVar("Sums", bound=Addable)
+
+
+class _OrderedTotal(Generic[Sums]):
+    """A sum of numbered results in the order of their numbers, in whatever order they come."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Sums] = {}
+        self._n_added = 0
+        self.value: Sums
+
+    def add(self, number: int, result: Sums) -> None:
+        with self._lock:
+            self._waiting[number] = result
+            while self._n_added in self._waiting:
+                own = self._waiting.pop(self._n_added)
+                self.value = self.value + own if self._n_added else own
+                self._n_added += 1
 
 
 class Workspace:
@@ -198,8 +216,8 @@ class RowEngine(Engine):
     double : bool
         Hand out float64 blocks, whatever the type of the rows.
     n_threads : int
-        Threads share the rows in equal contiguous parts, added in the order of the rows: the
-        same number of threads gives the same bits.
+        Threads take one block after the other, and results are added in the order of the rows:
+        any number of threads gives the same bits.
     first_row : int
         Where these rows begin among all rows, if they are a part of some.
     """
@@ -282,41 +300,47 @@ class RowEngine(Engine):
             first_row=self.first_row,
         )
 
-    def blocks(self, part: int = 0, n_parts: int = 1, width: int = 0) -> Iterator[RowBlock]:
-        """The blocks of one of `n_parts` equal stretches of the rows; `width` as in `sum`."""
+    def blocks(self, width: int = 0) -> Iterator[RowBlock]:
+        """All blocks in the order of the rows, one at a time; `width` as in `sum`."""
+        n_blocks = self._n_blocks(width)
+        for number in range(n_blocks):
+            yield self._block(number, n_blocks, self._workspaces[0])
+
+    def _n_blocks(self, width: int) -> int:
         n_rows = min(self.block_rows, max(MAX_BUFFER_CELLS // max(width, 1), 64))
-        start, stop = (self.n_samples * k // n_parts for k in (part, part + 1))
-        workspace = self._workspaces[part]
-        dtype = np.dtype(np.float64) if self.double else self.X.dtype
-        origin = self.center.astype(dtype)
-        rest = self.center - origin if self.subtract else self.center
-        for first in range(start, stop, n_rows):
-            rows = slice(first, min(first + n_rows, stop))
-            X = self.X[rows]
-            if self.subtract:
-                X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
-            weights = None if self.weights is None else self.weights[rows]
-            among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
-            yield RowBlock(among_all, X, rest, self.labels[rows], weights, workspace)
+        n_blocks = -(-self.n_samples // n_rows)
+        return n_blocks + n_blocks % 2 if n_blocks > 1 else 1  # an even number suits two threads
+
+    def _block(self, number: int, n_blocks: int, workspace: Workspace) -> RowBlock:
+        """One of so many blocks of equal size."""
+        rows = slice(*(self.n_samples * k // n_blocks for k in (number, number + 1)))
+        X, rest = self.X[rows], self.center
+        if self.subtract:
+            dtype = np.dtype(np.float64) if self.double else self.X.dtype
+            origin = self.center.astype(dtype)
+            X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
+            rest = self.center - origin
+        weights = None if self.weights is None else self.weights[rows]
+        among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
+        return RowBlock(among_all, X, rest, self.labels[rows], weights, workspace)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
         if self.n_threads == 1:
-            return reduce(add, map(function, self.blocks(width=width)))
-        stop = threading.Event()
+            return reduce(add, map(function, self.blocks(width)))
+        n_blocks = self._n_blocks(width)
+        numbers = iter(range(n_blocks))  # threads take the next from it
+        total, stop = _OrderedTotal[Sums](), threading.Event()
 
-        def part_sum(part: int) -> Sums | None:
-            total: Sums | None = None
-            for block in self.blocks(part, self.n_threads, width):
+        def take_blocks(workspace: Workspace) -> None:
+            for number in numbers:
                 if stop.is_set():
-                    return None
-                result = function(block)
-                total = result if total is None else total + result
-            return total
+                    return
+                total.add(number, function(self._block(number, n_blocks, workspace)))
 
         with _QUICK_TURNS, ThreadPoolExecutor(self.n_threads) as pool:
             try:
-                parts = list(pool.map(part_sum, range(self.n_threads)))
+                list(pool.map(take_blocks, self._workspaces))
             except BaseException:
-                stop.set()  # an interrupt should not wait for the other threads' parts
+                stop.set()  # an interrupt should not wait for the other threads' blocks
                 raise
-        return reduce(add, [part for part in parts if part is not None])
+        return total.value
