@@ -34,7 +34,7 @@ BLOCK_ROWS = 50_000
 N_PARTS = 10
 """Of rows that workers hold: the fewer, the less there is to schedule. Others come by blocks."""
 N_WORKERS = 2
-PARAMETERS: dict[str, Any] = {"n_components": 4, "tol": 1e-3}
+PARAMETERS: dict[str, Any] = {"n_components": 4, "tol": 1e-5}
 N_RUNS = 2
 SMALL_MEMORY = 600_000_000
 """Bytes of each worker that cannot hold its share of the rows; 250 MB go to what it imports."""

@@ -1,5 +1,6 @@
 """Nothing asks the network, or another program, but the loaders of data sets."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -31,8 +32,14 @@ sys.addaudithook(watch)
 def run(code, tmp_path):
     """Code in a fresh interpreter in which every way out is watched and closed."""
     program = WATCH + textwrap.dedent(code) + "\nprint('asked', asked)\n"
+    # scikit-learn's k-means asks the system's lscpu for the number of cores if nobody says it
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]

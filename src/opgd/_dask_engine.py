@@ -38,7 +38,7 @@ class Pass:
 
     center: FloatArray
     subtract: bool
-    block_rows: int | None
+    least_block_rows: int
 
     def engine(self, part: Part, first_row: int = 0) -> RowEngine:
         """The part, as any rows in memory."""
@@ -48,9 +48,8 @@ class Pass:
             part.weights,
             center=self.center,
             subtract=self.subtract,
-            block_rows=self.block_rows,
             first_row=first_row,
-        )
+        ).with_block_rows(self.least_block_rows)
 
 
 class DaskEngine(Engine):
@@ -76,7 +75,7 @@ class DaskEngine(Engine):
         partly_labelled: bool,
         center: FloatArray | None = None,
         subtract: bool = False,
-        block_rows: int | None = None,
+        least_block_rows: int = 0,
     ) -> None:
         self.parts, self.lengths = parts, lengths
         self.first_rows = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -86,7 +85,7 @@ class DaskEngine(Engine):
         self.partly_labelled = partly_labelled
         self.center = np.zeros(n_features) if center is None else center
         self.subtract = subtract or self.dtype != np.float64
-        self.block_rows = block_rows
+        self.least_block_rows = least_block_rows
 
     def _like_this(self, **changed: Any) -> "DaskEngine":
         same = {
@@ -101,7 +100,7 @@ class DaskEngine(Engine):
                 "partly_labelled",
                 "center",
                 "subtract",
-                "block_rows",
+                "least_block_rows",
             )
         }
         return DaskEngine(**(same | changed))
@@ -110,11 +109,11 @@ class DaskEngine(Engine):
         return self._like_this(center=center, subtract=subtract)
 
     def with_block_rows(self, least: int) -> "DaskEngine":
-        return self._like_this(block_rows=max(least, self.block_rows or 0))
+        return self._like_this(least_block_rows=max(least, self.least_block_rows))
 
     def _pass(self, function: Any) -> tuple[Any, Any]:
         """A function and what its tasks share, each sent once instead of with every task."""
-        shared = Pass(self.center, self.subtract, self.block_rows)
+        shared = Pass(self.center, self.subtract, self.least_block_rows)
         return _sent(function), _sent(shared)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
@@ -140,7 +139,7 @@ class DaskEngine(Engine):
             dtype=np.float64,
             center=None,
             subtract=False,
-            block_rows=None,
+            least_block_rows=0,
         )
 
     def positions(
@@ -173,7 +172,7 @@ class DaskEngine(Engine):
         X, labels = (np.concatenate([part[i] for part in found]) for i in (0, 1))
         weights = [part.weights for part in found if part.weights is not None]
         all_parts = Part(X, labels, np.concatenate(weights) if weights else None)
-        return Pass(self.center, self.subtract, None).engine(all_parts)
+        return Pass(self.center, self.subtract, 0).engine(all_parts)
 
 
 def _sent(value: Any) -> Any:

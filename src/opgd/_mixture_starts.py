@@ -21,7 +21,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.coordinates import Frame, sphered_coordinates
-from opgd.core.engines import RowEngine
+from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.moments import Moments, group_moments, one_group
 from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
 from opgd.core.types import FloatArray, IntArray
@@ -126,7 +126,7 @@ def _ward(rows: FloatArray, n_clusters: int) -> IntArray:
 
 def _from_labels(frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: int) -> FirstMixture:
     engine = RowEngine(rows, labels.astype(np.intp))
-    return _fitted(frame, rows, group_moments(engine, n_clusters, lambda own: own))
+    return _fitted(frame, rows, group_moments(engine, n_clusters, RowBlock.centred))
 
 
 def _fitted(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:

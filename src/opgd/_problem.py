@@ -35,7 +35,8 @@ ROWS_PER_COEFFICIENT = 15
 """A sample says too little about a projection with more coefficients than that."""
 SAMPLE_GROWTH = 5
 LARGEST_SAMPLE = 0.25
-MAX_SAMPLE_CELLS = 2**26
+MAX_SAMPLE_CELLS = 2**24
+"""Samples are copied into memory (134 MB), from a cluster through its network."""
 NOISE = 1.0
 NOISE_ITERATIONS = 5
 """A search on m rows ends when so many iterations gain less than NOISE / sqrt(m) of the value."""

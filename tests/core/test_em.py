@@ -10,10 +10,10 @@ from scipy.special import logsumexp
 from sklearn.mixture import GaussianMixture
 
 from opgd.core.em import LEAST_VARIANCE, block_posteriors, fit_mixture
-from opgd.core.engines import RowEngine
+from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_features
-from opgd.core.moments import group_moments, soft_moments
+from opgd.core.moments import group_moments, multiplied_by, soft_moments
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["diag", "full"])
 
@@ -258,7 +258,7 @@ def test_when_all_rows_have_labels_one_step_gives_the_moments_of_classes(form, r
     engine = RowEngine(X, labels)
     start = rough_start(rng, form)
     result = run_em(engine, start, form, max_iter=1, tol=-1.0, gaussian_classes=classes)
-    expected = group_moments(engine, 3, lambda rows: rows)
+    expected = group_moments(engine, 3, RowBlock.centred)
     np.testing.assert_allclose(np.exp(result.gaussians.log_priors), expected.priors[classes])
     np.testing.assert_allclose(result.gaussians.means, expected.means[classes], atol=1e-12)
     covariances = expected.covariances[classes]
@@ -278,7 +278,7 @@ def test_soft_moments_are_weighted_means_and_covariances(engine, weighted, rng):
     shares = rng.dirichlet(np.ones(3), size=100)
     rows = RowEngine(X, labels, weights, center=X.mean(axis=0), **engine)
     mix = rng.normal(size=(3, 2))
-    moments = soft_moments(rows, lambda block: shares[block.rows].T, lambda own: own @ mix)
+    moments = soft_moments(rows, lambda block: shares[block.rows].T, multiplied_by(mix))
     mapped = (X - X.mean(axis=0)) @ mix
     for group in range(3):
         own = shares[:, group] * (1.0 if weights is None else weights)
@@ -293,8 +293,8 @@ def test_whole_shares_are_labels(rng):
     X, labels = three_clouds(rng, n_rows=100)
     engine = RowEngine(X, labels, rng.uniform(0.1, 3, 100))
     one_hot = np.eye(3)[labels]
-    soft = soft_moments(engine, lambda block: one_hot[block.rows].T, lambda own: own)
-    hard = group_moments(engine, 3, lambda own: own)
+    soft = soft_moments(engine, lambda block: one_hot[block.rows].T, RowBlock.centred)
+    hard = group_moments(engine, 3, RowBlock.centred)
     np.testing.assert_allclose(soft.square_weights, hard.square_weights)
     np.testing.assert_allclose(soft.means, hard.means, atol=1e-12)
     np.testing.assert_allclose(soft.covariances, hard.covariances, atol=1e-12)
@@ -303,5 +303,5 @@ def test_whole_shares_are_labels(rng):
 def test_soft_moments_leave_the_rows_as_they_were(rng):
     X, labels = three_clouds(rng, n_rows=50)
     before, shares = X.copy(), rng.dirichlet(np.ones(3), size=50)
-    soft_moments(RowEngine(X, labels), lambda block: shares[block.rows].T, lambda own: own)
+    soft_moments(RowEngine(X, labels), lambda block: shares[block.rows].T, RowBlock.centred)
     assert np.array_equal(X, before)

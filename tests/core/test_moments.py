@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from opgd.core.engines import RowEngine
-from opgd.core.moments import group_moments, locate_columns, one_group, soft_moments
+from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.moments import group_moments, locate_columns, multiplied_by, one_group, soft_moments
 
 
 def literal_moments(X, labels, weights):
@@ -18,7 +18,7 @@ def test_moments_are_weighted_means_and_covariances_with_divisor_n(rng, block_ro
     weights = rng.uniform(0.5, 2, 50)
     center = X.mean(axis=0)
     engine = RowEngine(X, labels, weights, center=center, block_rows=block_rows)
-    moments = group_moments(engine, 3, lambda rows: rows)
+    moments = group_moments(engine, 3, RowBlock.centred)
     for group, (weight, mean, covariance) in enumerate(literal_moments(X, labels, weights)):
         assert moments.weights[group] == pytest.approx(weight)
         np.testing.assert_allclose(moments.means[group] + center, mean, atol=1e-13)
@@ -28,8 +28,8 @@ def test_moments_are_weighted_means_and_covariances_with_divisor_n(rng, block_ro
 
 def test_parts_add_up(rng):
     X, labels = rng.normal(size=(50, 4)), rng.integers(0, 3, 50)
-    parts = [group_moments(RowEngine(X[i::2], labels[i::2]), 3, lambda rows: rows) for i in (0, 1)]
-    whole = group_moments(RowEngine(X, labels), 3, lambda rows: rows)
+    parts = [group_moments(RowEngine(X[i::2], labels[i::2]), 3, RowBlock.centred) for i in (0, 1)]
+    whole = group_moments(RowEngine(X, labels), 3, RowBlock.centred)
     both = parts[0] + parts[1]
     np.testing.assert_allclose(both.means, whole.means, atol=1e-13)
     np.testing.assert_allclose(both.covariances, whole.covariances, atol=1e-13)
@@ -38,8 +38,8 @@ def test_parts_add_up(rng):
 def test_groups_merge_into_their_unions(rng):
     X, labels = rng.normal(size=(60, 3)), rng.integers(0, 5, 60)
     parents = np.array([0, 1, 0, 1, 1])
-    merged = group_moments(RowEngine(X, labels), 5, lambda rows: rows).merged(parents, 2)
-    direct = group_moments(RowEngine(X, parents[labels]), 2, lambda rows: rows)
+    merged = group_moments(RowEngine(X, labels), 5, RowBlock.centred).merged(parents, 2)
+    direct = group_moments(RowEngine(X, parents[labels]), 2, RowBlock.centred)
     np.testing.assert_allclose(merged.weights, direct.weights)
     np.testing.assert_allclose(merged.covariances, direct.covariances, atol=1e-13)
 
@@ -49,7 +49,7 @@ def test_centres_far_apart_keep_their_digits(rng, block_rows):
     near, labels = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
     X = near + 1e8 * labels[:, None]
     engine = RowEngine(X, labels, center=X.mean(axis=0), subtract=True, block_rows=block_rows)
-    moments = group_moments(engine, 2, lambda rows: rows)
+    moments = group_moments(engine, 2, RowBlock.centred)
     for group in (0, 1):
         expected = np.cov(near[labels == group].T, bias=True)
         np.testing.assert_allclose(moments.covariances[group], expected, atol=1e-7)
@@ -72,10 +72,6 @@ def drawn(rng, n_rows=50, n_groups=3):
     return X, labels, rng.uniform(0.5, 2, n_rows)
 
 
-def as_they_are(rows):
-    return rows
-
-
 def assert_same_moments(one, other):
     for name in ("weights", "square_weights", "means", "covariances"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-12)
@@ -83,7 +79,7 @@ def assert_same_moments(one, other):
 
 def test_moments_of_all_rows_follow_from_those_of_groups(rng):
     X, labels, weights = drawn(rng)
-    moments = group_moments(RowEngine(X, labels, weights), 3, as_they_are)
+    moments = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centred)
     mean = np.average(X, axis=0, weights=weights)
     np.testing.assert_allclose(moments.mean, mean)
     np.testing.assert_allclose(moments.priors, np.bincount(labels, weights) / weights.sum())
@@ -99,7 +95,7 @@ def test_moments_of_all_rows_follow_from_those_of_groups(rng):
 @pytest.mark.parametrize("scale", [1.0, 0.01])
 def test_counts_are_weights_but_no_less_than_the_effective_number(scale):
     X, weights = np.arange(10.0).reshape(5, 2), scale * np.array([2.0, 2.0, 3.0, 1.0, 1.0])
-    moments = group_moments(RowEngine(X, np.array([0, 0, 1, 1, 1]), weights), 2, as_they_are)
+    moments = group_moments(RowEngine(X, np.array([0, 0, 1, 1, 1]), weights), 2, RowBlock.centred)
     effective = np.array([4**2 / 8, 5**2 / 11])
     np.testing.assert_allclose(moments.counts, [4, 5] if scale == 1.0 else effective)
 
@@ -108,12 +104,12 @@ def test_counts_are_weights_but_no_less_than_the_effective_number(scale):
 def test_groups_without_rows_weigh_nothing_and_add_nothing(rng, absent):
     X, labels, weights = drawn(rng)
     some = labels != absent
-    part = group_moments(RowEngine(X[some], labels[some], weights[some]), 3, as_they_are)
+    part = group_moments(RowEngine(X[some], labels[some], weights[some]), 3, RowBlock.centred)
     assert part.weights[absent] == part.square_weights[absent] == 0
     assert np.all(part.means[absent] == 0)
     assert np.all(part.covariances[absent] == 0)
-    rest = group_moments(RowEngine(X[~some], labels[~some], weights[~some]), 3, as_they_are)
-    whole = group_moments(RowEngine(X, labels, weights), 3, as_they_are)
+    rest = group_moments(RowEngine(X[~some], labels[~some], weights[~some]), 3, RowBlock.centred)
+    whole = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centred)
     for both in (part + rest, rest + part):
         assert_same_moments(both, whole)
     twice = part + part
@@ -125,7 +121,7 @@ def test_groups_without_rows_weigh_nothing_and_add_nothing(rng, absent):
 def test_adding_leaves_both_as_they_were(rng):
     X, labels, weights = drawn(rng)
     one, other = (
-        group_moments(RowEngine(X[i::2], labels[i::2], weights[i::2]), 3, as_they_are)
+        group_moments(RowEngine(X[i::2], labels[i::2], weights[i::2]), 3, RowBlock.centred)
         for i in (0, 1)
     )
     before = one.covariances.copy(), other.covariances.copy()
@@ -137,7 +133,7 @@ def test_adding_leaves_both_as_they_were(rng):
 def test_weights_may_have_any_size(rng):
     X, labels, weights = drawn(rng)
     usual, small = (
-        group_moments(RowEngine(X, labels, scale * weights, block_rows=7), 3, as_they_are)
+        group_moments(RowEngine(X, labels, scale * weights, block_rows=7), 3, RowBlock.centred)
         for scale in (1.0, 1e-6)
     )
     np.testing.assert_allclose(small.weights, 1e-6 * usual.weights)
@@ -148,19 +144,19 @@ def test_weights_may_have_any_size(rng):
 def test_mapped_moments_are_those_of_mapped_rows(rng):
     X, labels, weights = drawn(rng)
     matrix = rng.normal(size=(4, 2))
-    mapped = group_moments(RowEngine(X, labels, weights), 3, as_they_are).mapped(matrix)
+    mapped = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centred).mapped(matrix)
     assert_same_moments(
-        mapped, group_moments(RowEngine(X @ matrix, labels, weights), 3, as_they_are)
+        mapped, group_moments(RowEngine(X @ matrix, labels, weights), 3, RowBlock.centred)
     )
-    on_the_way = group_moments(RowEngine(X, labels, weights), 3, lambda rows: rows @ matrix)
+    on_the_way = group_moments(RowEngine(X, labels, weights), 3, multiplied_by(matrix))
     assert_same_moments(mapped, on_the_way)
 
 
 def test_merged_moments_are_those_of_the_unions(rng):
     X, labels, weights = drawn(rng, n_groups=5)
     parents = np.array([0, 1, 0, 1, 1])
-    merged = group_moments(RowEngine(X, labels, weights), 5, as_they_are).merged(parents, 2)
-    direct = group_moments(RowEngine(X, parents[labels], weights), 2, as_they_are)
+    merged = group_moments(RowEngine(X, labels, weights), 5, RowBlock.centred).merged(parents, 2)
+    direct = group_moments(RowEngine(X, parents[labels], weights), 2, RowBlock.centred)
     assert_same_moments(merged, direct)
 
 
@@ -168,9 +164,9 @@ def test_shares_of_rows_count_as_shares(rng):
     X, labels, weights = drawn(rng)
     engine = RowEngine(X, labels, weights, block_rows=7)
     whole = np.eye(3)
-    soft = soft_moments(engine, lambda block: whole[:, block.labels], as_they_are)
-    assert_same_moments(soft, group_moments(engine, 3, as_they_are))
-    halves = soft_moments(engine, lambda block: 0.5 * whole[:, block.labels], as_they_are)
+    soft = soft_moments(engine, lambda block: whole[:, block.labels], RowBlock.centred)
+    assert_same_moments(soft, group_moments(engine, 3, RowBlock.centred))
+    halves = soft_moments(engine, lambda block: 0.5 * whole[:, block.labels], RowBlock.centred)
     np.testing.assert_allclose(halves.weights, soft.weights / 2)
     np.testing.assert_allclose(halves.square_weights, soft.square_weights / 2)
     np.testing.assert_allclose(halves.means, soft.means)
@@ -180,7 +176,7 @@ def test_shares_of_rows_count_as_shares(rng):
 def test_all_rows_can_be_one_group(rng):
     X, labels, weights = drawn(rng)
     engine = RowEngine(X, labels, weights, block_rows=7)
-    moments = group_moments(engine, 1, as_they_are, groups=one_group)
+    moments = group_moments(engine, 1, RowBlock.centred, groups=one_group)
     np.testing.assert_allclose(moments.means[0], np.average(X, axis=0, weights=weights))
     np.testing.assert_allclose(moments.covariances[0], np.cov(X.T, aweights=weights, bias=True))
 

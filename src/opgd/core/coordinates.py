@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from opgd.core.engines import CENTRING_RATIO, Engine, RowEngine
+from opgd.core.engines import CENTRING_RATIO, Engine, RowBlock, RowEngine
 from opgd.core.moments import (
     Groups,
     Mapping,
@@ -21,7 +21,9 @@ from opgd.core.moments import (
     by_label,
     group_moments,
     locate_columns,
+    multiplied_by,
     one_group,
+    scaled_by,
     soft_moments,
 )
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -127,10 +129,7 @@ class Frame:
         return soft_moments(self.engine, memberships, self._sphere())
 
     def _sphere(self) -> Mapping:
-        if self.sphered:
-            return lambda rows: rows
-        matrix = self.sphering
-        return lambda rows: rows @ matrix
+        return RowBlock.centred if self.sphered else multiplied_by(self.sphering)
 
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
         """Maps the engine's centred rows to whitened coordinates."""
@@ -152,7 +151,7 @@ def make_frame(engine: Engine) -> Frame:
 
     subtract = bool(np.any(np.abs(center) > CENTRING_RATIO * size))
     engine = engine.centred_at(center, subtract=subtract)
-    total = group_moments(engine, 1, lambda rows: rows / size, one_group).covariances[0]
+    total = group_moments(engine, 1, scaled_by(size), one_group).covariances[0]
     deviations = np.where(constant, 1.0, np.sqrt(np.diag(total)))
     total = total / np.outer(deviations, deviations)
     total[constant] = total[:, constant] = 0.0
@@ -163,7 +162,8 @@ def make_frame(engine: Engine) -> Frame:
     small = engine.n_samples * engine.n_features <= MAX_COPY_CELLS
     if small:
         sphering = basis * spread / scale[:, None]
-        engine = engine.mapped(lambda block: (block.centred() @ sphering).T)
+        sphered = multiplied_by(sphering)
+        engine = engine.mapped(lambda block: sphered(block).T)
     return Frame(
         engine,
         center,

@@ -62,9 +62,9 @@ class Form(Protocol):
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray: ...
 
-    def standardised(
-        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray
-    ) -> tuple[FloatArray, FloatArray]: ...
+    def standardise(
+        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
+    ) -> FloatArray: ...
 
 
 class DiagonalForm:
@@ -127,11 +127,13 @@ class DiagonalForm:
         """Inverse standard deviations, (C, q)."""
         return 1.0 / np.sqrt(gaussians.variances)
 
-    def standardised(
-        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Score j as a standard normal for every Gaussian, (C, n), and its factor, (C,)."""
-        return (scores[j] - means[:, j, None]) * factors[:, j, None], factors[:, j]
+    def standardise(
+        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
+    ) -> FloatArray:
+        """Score j as a standard normal for every Gaussian, into `out` (C, n); its factor, (C,)."""
+        np.subtract(scores[j], means[:, j, None], out=out)
+        out *= factors[:, j, None]
+        return factors[:, j]
 
 
 class FullForm:
@@ -228,13 +230,14 @@ class FullForm:
             ]
         )
 
-    def standardised(
-        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Score j given those before it, as a standard normal for every Gaussian, (C, n)."""
+    def standardise(
+        self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
+    ) -> FloatArray:
+        """Score j given those before it, as a standard normal, into `out`; its factor."""
         row = factors[:, j, : j + 1]
-        own = np.sum(row * means[:, : j + 1], axis=1)
-        return row @ scores[: j + 1] - own[:, None], factors[:, j, j]
+        np.matmul(row, scores[: j + 1], out=out)
+        out -= np.sum(row * means[:, : j + 1], axis=1)[:, None]
+        return factors[:, j, j]
 
 
 def _pair_rows(n_components: int) -> list[slice]:

@@ -98,7 +98,10 @@ def log_ratios(
 
 
 def block_value(block: RowBlock, log_joint: FloatArray, targets: Targets) -> float:
-    """sum_i w_i log(targeted density / total density) over a block, from log joints (C, n)."""
+    """sum_i w_i log(targeted density / total density) over a block.
+
+    The log joints, (C, n), are used up.
+    """
     n_gaussians, n_rows = log_joint.shape
     allowed = targets.allowed(block.labels, log_joint)  # (n_allowed, n)
     own = log_joint[np.minimum(allowed, n_gaussians - 1), np.arange(n_rows)]
@@ -108,9 +111,11 @@ def block_value(block: RowBlock, log_joint: FloatArray, targets: Targets) -> flo
 
 
 def log_sum(values: FloatArray) -> FloatArray:
-    """Log-sum-exp along the first axis."""
+    """Log-sum-exp along the first axis; the values are used up."""
     peak = values.max(axis=0)
-    return np.log(np.exp(values - peak).sum(axis=0)) + peak
+    values -= peak
+    np.exp(values, out=values)
+    return np.log(values.sum(axis=0)) + peak
 
 
 def block_sums(

@@ -93,8 +93,8 @@ class Moments:
         return Moments(weights, square_weights, means, np.tensordot(shares, spread, axes=1))
 
 
-Mapping = Callable[[FloatArray], FloatArray]
-"""From centred rows (n, p) to the coordinates in which moments are taken; may work in place."""
+Mapping = Callable[[RowBlock], FloatArray]
+"""Rows of a block in the coordinates in which moments are taken, in a buffer of its workspace."""
 Groups = Callable[[RowBlock], IntArray]
 """Codes of the groups of the rows of a block, (n_rows,)."""
 Memberships = Callable[[RowBlock], FloatArray]
@@ -111,17 +111,43 @@ def one_group(block: RowBlock) -> IntArray:
     return np.zeros(block.n_rows, dtype=np.intp)
 
 
+def scaled_by(size: FloatArray) -> Mapping:
+    """Centred rows divided by the sizes of their columns."""
+
+    def scaled(block: RowBlock) -> FloatArray:
+        rows = block.centred()
+        rows /= size
+        return rows
+
+    return scaled
+
+
+def multiplied_by(matrix: FloatArray) -> Mapping:
+    """Centred rows times a matrix (n_features, n_new)."""
+
+    def multiplied(block: RowBlock) -> FloatArray:
+        rows: FloatArray = block.workspace.array("mapped", block.n_rows, matrix.shape[1])
+        return np.matmul(block.centred(), matrix, out=rows)
+
+    return multiplied
+
+
 def block_moments(
     block: RowBlock, n_groups: int, mapping: Mapping, groups: Groups = by_label
 ) -> Moments:
-    """Moments by group of one block of rows, in the coordinates mapping(x - center)."""
+    """Moments by group of one block of rows, in the coordinates of the mapping."""
     codes = groups(block)
-    rows = mapping(block.centred())
+    rows = mapping(block)
     by_group = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[by_group], np.arange(n_groups + 1))
     members = [by_group[first:last] for first, last in pairwise(ends)]
-    weights = block.row_weights
-    own = [_group(rows[some], weights[some], weights[some] ** 2) for some in members]
+    weights, buffer = block.row_weights, block.workspace.array("group", *rows.shape)
+
+    def taken(some: IntArray) -> FloatArray:
+        # "clip" because take would make a copy of `out` to be able to refuse indices
+        return rows.take(some, axis=0, out=buffer[: len(some)], mode="clip")
+
+    own = [_group(taken(some), weights[some], weights[some] ** 2) for some in members]
     return _stacked(own)
 
 
@@ -130,9 +156,14 @@ def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: Mappin
 
     A share of a row counts as that share of a row, not as a whole one of less weight.
     """
-    rows = mapping(block.centred())
-    weights = block.row_weights
-    return _stacked([_group(rows.copy(), own * weights, own * weights**2) for own in memberships])
+    rows = mapping(block)
+    weights, buffer = block.row_weights, block.workspace.array("group", *rows.shape)
+
+    def copied() -> FloatArray:
+        buffer[...] = rows
+        return buffer
+
+    return _stacked([_group(copied(), own * weights, own * weights**2) for own in memberships])
 
 
 def _group(
@@ -156,7 +187,7 @@ def _stacked(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> M
 def group_moments(
     engine: Engine, n_groups: int, mapping: Mapping, groups: Groups = by_label
 ) -> Moments:
-    """Moments by group of all rows, in the coordinates mapping(x - center).
+    """Moments by group of all rows, in the coordinates of the mapping.
 
     Blocks hold at least as many cells as the covariances they add to, which would cost more than
     the rows otherwise.
@@ -166,7 +197,7 @@ def group_moments(
 
 
 def soft_moments(engine: Engine, memberships: Memberships, mapping: Mapping) -> Moments:
-    """Moments of groups to which rows belong by shares, in the coordinates mapping(x - center)."""
+    """Moments of groups to which rows belong by shares, in the coordinates of the mapping."""
     return engine.sum(lambda block: block_soft_moments(block, memberships(block), mapping))
 
 

@@ -1,9 +1,7 @@
 """The objective of the paper, for labelled, unlabelled and partly labelled rows alike."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from opgd.core.targets import Targets
 from opgd.core.types import FloatArray
 
 AxisDensity = Callable[[int], FloatArray]
+"""Log densities (C, n) of the rows of a block on an axis, in a buffer that the next call uses."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Objective:
         """Mean objective at directions (q, R)."""
 
         def all_axes(density: AxisDensity) -> Iterator[FloatArray]:
-            yield reduce(add, map(density, range(len(directions))))
+            yield added(density, range(len(directions)))
 
         value = self.values(directions, all_axes)[0]
         penalty = self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0
@@ -69,8 +68,8 @@ class Objective:
     ) -> FloatArray:
         """Mean objective, without penalty, of several choices among the axes.
 
-        `choices` gets a function from the index of an axis to its log densities (C, n) on a block,
-        and makes of it the sums, (C, n), of which the objective is wanted.
+        `choices` makes of the densities on single axes the sums, (C, n), of which the objective is
+        wanted.
         """
         gaussians = self.gaussians(directions)
         form, targets = self.form, self.targets  # blocks may be far away: self is too much to send
@@ -80,12 +79,19 @@ class Objective:
         def block_values(block: RowBlock) -> FloatArray:
             scores = block.workspace.array("scores", len(components), block.n_rows)
             block_scores(block, components, scores)
+            buffer, joint = (
+                block.workspace.array(name, len(factors), block.n_rows)
+                for name in ("density", "joint")
+            )
 
             def density(j: int) -> FloatArray:
-                return log_density(j, scores, gaussians.means, factors, form)
+                return log_density(j, scores, gaussians.means, factors, form, buffer)
 
-            joints = (own + gaussians.log_priors[:, None] for own in choices(density))
-            return np.array([block_value(block, joint, targets) for joint in joints])
+            def value(own: FloatArray) -> float:
+                np.add(own, gaussians.log_priors[:, None], out=joint)
+                return block_value(block, joint, targets)
+
+            return np.array([value(own) for own in choices(density)])
 
         means: FloatArray = self.engine.sum(block_values) / self.engine.total_weight
         return means
@@ -110,3 +116,12 @@ class Objective:
             penalty, slope = self.penalty.value_and_gradient(directions)
             value, gradient = value + penalty, gradient + slope
         return value, gradient
+
+
+def added(density: AxisDensity, axes: Iterable[int]) -> FloatArray:
+    """Log densities on some axes together, (C, n); there must be one at least."""
+    first, *others = axes
+    total = density(first).copy()
+    for j in others:
+        total += density(j)
+    return total

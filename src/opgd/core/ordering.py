@@ -1,12 +1,11 @@
 """Which component comes first: the paper's greedy rule (Section 3.3)."""
 
 from collections.abc import Iterator
-from itertools import accumulate
 
 import numpy as np
 
 from opgd.core.gaussians import FORMS
-from opgd.core.objective import AxisDensity, Objective
+from opgd.core.objective import AxisDensity, Objective, added
 from opgd.core.types import FloatArray, IntArray
 
 MOST_FULL = 16
@@ -51,9 +50,15 @@ def values_with_each_full(
 
 def values_of_first(objective: Objective, directions: FloatArray) -> FloatArray:
     """Mean objective of the first 1..q directions, (q,)."""
-    return objective.values(
-        directions, lambda density: accumulate(map(density, range(len(directions))))
-    )
+
+    def sums(density: AxisDensity) -> Iterator[FloatArray]:
+        total = density(0).copy()
+        yield total
+        for j in range(1, len(directions)):
+            total += density(j)
+            yield total
+
+    return objective.values(directions, sums)
 
 
 def values_with_each(
@@ -62,7 +67,10 @@ def values_with_each(
     """Mean objective of the chosen directions with each candidate; for diagonal covariances."""
 
     def sums(density: AxisDensity) -> Iterator[FloatArray]:
-        base = sum(map(density, chosen))
-        return (base + density(j) for j in candidates)
+        base = added(density, chosen) if chosen else 0.0
+        for j in candidates:
+            own = density(j)
+            own += base
+            yield own
 
     return objective.values(directions, sums)

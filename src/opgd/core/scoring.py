@@ -45,13 +45,18 @@ def score_engine(engine: Engine, components: FloatArray) -> Engine:
 
 
 def log_density(
-    j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, form: Form
+    j: int,
+    scores: FloatArray,
+    means: FloatArray,
+    factors: FloatArray,
+    form: Form,
+    out: FloatArray,
 ) -> FloatArray:
-    """Log density of score j, log f_j - 1/2 y_j^2, for every Gaussian, (C, n).
+    """Log density of score j, log f_j - 1/2 y_j^2, for every Gaussian, into `out` (C, n).
 
     Scores are (q, n), of centred rows; `factors` are those of the form.
     """
-    y, factor = form.standardised(j, scores, means, factors)
+    y, factor = out, form.standardise(j, scores, means, factors, out)
     np.clip(y, -FARTHEST, FARTHEST, out=y)
     y *= y
     y *= -0.5
@@ -87,8 +92,9 @@ def scores_log_joint(
 ) -> FloatArray:
     """The same from scores of centred rows, (q, n) to (C, n)."""
     joint = np.repeat(gaussians.log_priors[:, None], scores.shape[1], axis=1)
+    own = np.empty_like(joint)
     for j in range(len(scores)):
-        joint += log_density(j, scores, gaussians.means, factors, form)
+        joint += log_density(j, scores, gaussians.means, factors, form, own)
     return joint
 
 
