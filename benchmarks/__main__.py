@@ -3,6 +3,7 @@
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 
@@ -60,8 +61,8 @@ def _at_scale(section: ScaledSection, scale: float, console: Console) -> bool:
     return section(console, scale)
 
 
-def parse() -> tuple[list[Section], float]:
-    """What to run, and at which scale."""
+def parse() -> tuple[dict[str, Section], argparse.Namespace]:
+    """What to run, and how."""
     names = ", ".join([*SECTIONS, *SCALED_SECTIONS])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Speed, memory and whole fits of opgd."
@@ -78,30 +79,40 @@ def parse() -> tuple[list[Section], float]:
         default=1.0,
         help=f"rows of {', '.join(SCALED_SECTIONS)} times this, to work on them (default: 1)",
     )
+    parser.add_argument(
+        "--save", type=Path, metavar="folder", help="keep what is printed, a file for each section"
+    )
     given = parser.parse_args()
     chosen = given.sections or [name for name in SECTIONS if name not in LONG]
-    sections = []
+    sections = {}
     for name in chosen:
         section = find_section(name, given.scale)
         if section is None:
             parser.error(f"there is no section {name!r}; choose from {names}")
-        sections.append(section)
-    return sections, given.scale
+        sections[name] = section
+    return sections, given
 
 
 def main() -> int:
     """Run the sections; 1 if a bound is not kept. Missing data are no failure, only said."""
-    sections, scale = parse()
+    sections, given = parse()
     console = make_console()
-    print_machine(console)
-    if scale != 1:
-        console.print(f"Rows times {scale:g}: bounds are meant for all of them.", style="yellow")
     all_kept = True
-    for section in sections:
+    for number, (name, section) in enumerate(sections.items()):
+        if number == 0 or given.save:
+            print_machine(console)
+            if given.scale != 1:
+                scaled = f"Rows times {given.scale:g}: bounds are meant for all of them."
+                console.print(scaled, style="yellow")
         try:
             all_kept &= section(console)
         except (DataMissingError, DatasetUnavailableError) as missing:
             console.print(f"\n{missing}", style="yellow")
+        printed = console.export_text()
+        if given.save:
+            given.save.mkdir(parents=True, exist_ok=True)
+            lines = [line.rstrip() for line in printed.splitlines()]
+            (given.save / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0 if all_kept else 1
 
 

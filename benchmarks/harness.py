@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 def make_console() -> Console:
     """A console that is wide enough for the tables, in a terminal or a file."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, record=True)
     console.width = max(console.width, MIN_WIDTH)
     return console
 
@@ -89,11 +89,12 @@ class OtherWork:
         self.cores = max(0.0, busy - own) / seconds
 
     def _now(self) -> tuple[float, float, float]:
-        """Seconds: of a clock, of all cores at work, of this process at work."""
+        """Seconds: of a clock, of all cores at work, of this process and its children at work."""
         everyone, own = psutil.cpu_times()._asdict(), psutil.Process().cpu_times()
         not_work = ("idle", "iowait", "guest", "guest_nice")  # guests are in user and nice already
         busy = sum(spent for name, spent in everyone.items() if name not in not_work)
-        return time.perf_counter(), busy, own.user + own.system
+        children = own.children_user + own.children_system
+        return time.perf_counter(), busy, own.user + own.system + children
 
     @property
     def idle(self) -> bool:
