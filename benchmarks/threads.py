@@ -19,7 +19,7 @@ from opgd.core.engines import RowEngine
 
 SHAPE = Shape(1_000_000, 50, 9, 10)
 N_THREADS = [1, 2]
-N_RUNS = 9
+N_RUNS = 25
 LEAST_GAIN = 1.6
 
 

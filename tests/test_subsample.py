@@ -52,6 +52,15 @@ def test_samples_come_first_and_all_rows_last(evaluations):
     assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("most", "sizes"),
+    [(99, []), (150, [100]), (200, [100, 200]), (500, [100, 500]), (999, [100, 500])]
+    + [(1100, [100, 500, 1100]), (2500, [100, 500, 2500])],
+)
+def test_sizes_of_samples(most, sizes):
+    assert problem_module.sample_sizes(100, most) == sizes
+
+
 @pytest.mark.usefixtures("few_are_many")
 def test_the_end_is_an_optimum_on_all_rows_and_always_the_same():
     X, y = overlapping()

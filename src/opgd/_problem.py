@@ -34,9 +34,10 @@ FIRST_SAMPLE = 10_000
 ROWS_PER_COEFFICIENT = 15
 """A sample says too little about a projection with more coefficients than that."""
 SAMPLE_GROWTH = 5
+LEAST_GROWTH = 2
 LARGEST_SAMPLE = 0.25
-MAX_SAMPLE_CELLS = 2**24
-"""Samples are copied into memory (134 MB), from a cluster through its network."""
+MAX_SAMPLE_CELLS = 2**23
+"""Samples are copied into memory (64 MB), from a cluster through its network."""
 NOISE = 1.0
 NOISE_ITERATIONS = 5
 """A search on m rows ends when so many iterations gain less than NOISE / sqrt(m) of the value."""
@@ -235,13 +236,18 @@ def growing_samples(objective: Objective, n_coefficients: int) -> list[Objective
     engine = objective.engine
     if engine.n_samples < MANY_ROWS:
         return []
-    most = min(LARGEST_SAMPLE * engine.n_samples, MAX_SAMPLE_CELLS / engine.n_features)
-    size = max(FIRST_SAMPLE, ROWS_PER_COEFFICIENT * n_coefficients)
-    samples = []
-    while size <= most:
-        samples.append(replace(objective, engine=engine.sample(size)))
-        size *= SAMPLE_GROWTH
-    return samples
+    most = int(min(LARGEST_SAMPLE * engine.n_samples, MAX_SAMPLE_CELLS / engine.n_features))
+    first = max(FIRST_SAMPLE, ROWS_PER_COEFFICIENT * n_coefficients)
+    return [replace(objective, engine=engine.sample(size)) for size in sample_sizes(first, most)]
+
+
+def sample_sizes(first: int, most: int) -> list[int]:
+    """From the first in large steps to the most, where that is much more than the last step."""
+    sizes = []
+    while first <= most:
+        sizes.append(first)
+        first *= SAMPLE_GROWTH
+    return [*sizes, most] if sizes and most >= LEAST_GROWTH * sizes[-1] else sizes
 
 
 def stop_in_noise(sample: Objective) -> Callable[[FloatArray, float], None]:

@@ -13,6 +13,7 @@ import numpy as np
 from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_features, block_log_joint
+from opgd.core.products import times_rows
 from opgd.core.types import FloatArray, IntArray
 
 LEAST_VARIANCE = 1e-4
@@ -78,9 +79,9 @@ def block_mixture_sums(
     features = block_features(block, components, form)
     posteriors, log_density = block_posteriors(block, features, theta, gaussian_classes)
     if block.weights is None:
-        return MixtureSums(float(log_density.sum()), np.dot(posteriors, features.T))
+        return MixtureSums(float(log_density.sum()), times_rows(posteriors, features.T))
     posteriors *= block.weights
-    return MixtureSums(float(block.weights @ log_density), np.dot(posteriors, features.T))
+    return MixtureSums(float(block.weights @ log_density), times_rows(posteriors, features.T))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ function to every block of rows and add the results. Where the rows are is the e
 in memory or a memory map here, on the workers of a cluster in `opgd.dask`.
 """
 
+import math
 import sys
 import threading
 from abc import ABC, abstractmethod
@@ -20,7 +21,7 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_BLOCK_ROWS = 16384
-MAX_BLOCK_CELLS = 2**18
+MAX_BLOCK_CELLS = 3 * 2**17
 MAX_BUFFER_CELLS = 2**21
 CENTRING_RATIO = 16.0
 """Beyond this |mean| / range, raw products lose digits that a centred block keeps."""
@@ -93,7 +94,7 @@ class Workspace:
 
     def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Any:
         """An uninitialised, contiguous array; the same memory for the same name and type."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         buffer = self._buffers.get((name, dtype))
         if buffer is None or buffer.size < size:
             buffer = self._buffers[name, dtype] = np.empty(size, dtype)

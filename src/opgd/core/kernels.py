@@ -11,6 +11,7 @@ import numpy as np
 
 from opgd.core.engines import RowBlock
 from opgd.core.gaussians import Form
+from opgd.core.products import rows_times, times_columns, times_rows
 from opgd.core.targets import Targets
 from opgd.core.types import AnyArray, FloatArray
 
@@ -36,7 +37,7 @@ def block_scores(block: RowBlock, components: FloatArray, out: FloatArray) -> Fl
     # BLAS is up to twice as fast when the long side comes first; turning the result costs little
     shape = block.n_rows, len(components)
     by_row = block.workspace.array("by_row", *shape, dtype=block.X.dtype)
-    np.matmul(block.X, block.alike(np.ascontiguousarray(components.T)), out=by_row)
+    rows_times(block.X, block.alike(np.ascontiguousarray(components.T)), by_row)
     np.subtract(by_row.T, (components @ block.rest)[:, None], out=out)
     return out
 
@@ -57,7 +58,7 @@ def block_log_joint(
     """Log joints theta @ features, (C + n_padding, n_rows); padding rows are -inf."""
     n_gaussians = len(theta)
     buffer: FloatArray = block.workspace.array("joint", n_gaussians + n_padding, block.n_rows)
-    np.matmul(theta, features, out=buffer[:n_gaussians])
+    times_columns(theta, features, buffer[:n_gaussians])
     buffer[n_gaussians:] = -np.inf
     return buffer
 
@@ -150,11 +151,11 @@ def block_sums(
         value = float(block.weights @ log_ratio)
         weights *= block.weights
 
-    slopes = np.matmul(theta.T, weights, out=workspace.array("slopes", theta.shape[1], n_rows))
+    slopes = workspace.array("slopes", theta.shape[1], n_rows)
+    times_columns(theta.T, weights, slopes)
     score_slopes = workspace.array("score_slopes", len(components), n_rows)
     form.pull_back(slopes, scores, score_slopes)
-    # np.dot lets other threads run; matmul does so only where the result is large (NumPy 2.4)
-    row_slopes: FloatArray = np.dot(block.alike(score_slopes), block.X)
+    row_slopes: FloatArray = times_rows(block.alike(score_slopes), block.X)
     row_slopes = row_slopes.astype(np.float64, copy=False)
     row_slopes -= np.outer(score_slopes.sum(axis=1), block.rest)
-    return KernelSums(value, row_slopes, np.dot(weights, features.T))
+    return KernelSums(value, row_slopes, times_rows(weights, features.T))

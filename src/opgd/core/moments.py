@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from opgd.core.engines import Engine, RowBlock
+from opgd.core.products import rows_times
 from opgd.core.types import FloatArray, IntArray
 
 
@@ -127,7 +128,7 @@ def multiplied_by(matrix: FloatArray) -> Mapping:
 
     def multiplied(block: RowBlock) -> FloatArray:
         rows: FloatArray = block.workspace.array("mapped", block.n_rows, matrix.shape[1])
-        return np.matmul(block.centred(), matrix, out=rows)
+        return rows_times(block.centred(), matrix, rows)
 
     return multiplied
 
