@@ -24,7 +24,7 @@ from benchmarks.memory import PeakMemory
 from opgd.core.engines import RowEngine
 from opgd.core.types import FloatArray, IntArray
 
-N_RUNS = 5
+N_RUNS = 9
 N_THREADS = 1
 AGREEMENT = 1e-9
 MOST_CELLS = 30_000_000
