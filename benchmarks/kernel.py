@@ -1,4 +1,4 @@
-"""One value and gradient, against the least that NumPy needs for its matrix products and exp."""
+"""One value and gradient, against its matrix products and exp over all rows at once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

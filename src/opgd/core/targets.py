@@ -38,7 +38,7 @@ class Labelled:
             self._table[: len(own), k] = own
 
     def allowed(self, labels: IntArray, log_joint: FloatArray) -> IntArray:  # noqa: ARG002
-        return self._table[:, labels]
+        return self._table.take(labels, axis=1)
 
 
 class Strongest:
