@@ -128,6 +128,7 @@ def draw(results: list[tuple[Case, list[Shape], list[float]]], folder: Path) -> 
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     figure, axes = plt.subplots(1, len(results), figsize=(4 * len(results), 3.6), layout="tight")
     for ax, (case, shapes, seconds) in zip(np.ravel(axes), results, strict=True):
@@ -137,6 +138,10 @@ def draw(results: list[tuple[Case, list[Shape], list[float]]], folder: Path) -> 
         ax.loglog(sizes, 1e3 * seconds[0] * counts / counts[0], "--", label="operation count")
         ax.set(xlabel=case.letter, title=_others(case, shapes[0]))
         ax.title.set_fontsize(9)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if axis is ax.yaxis else (1,)))
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter(NullFormatter())
     np.ravel(axes)[0].set_ylabel("ms per evaluation")
     np.ravel(axes)[0].legend()
     folder.mkdir(parents=True, exist_ok=True)
