@@ -97,7 +97,7 @@ def cost_growth(case: Case, costs: list[float]) -> float:
 def show_case(console: Console, case: Case, shapes: list[Shape], seconds: list[float]) -> bool:
     """Times and times per operation; False if these grow by more than the bound."""
     table = make_table(
-        [case.letter], ["ms", "ns per row", "operations\nper row", "ps per\noperation"]
+        [case.letter], ["ms", "ns per row", "operations\nper row", "ps per\noperation", "bound"]
     )
     costs = []
     for shape, own in zip(shapes, seconds, strict=True):
@@ -107,7 +107,7 @@ def show_case(console: Console, case: Case, shapes: list[Shape], seconds: list[f
         table.add_row(str(getattr(shape, case.name)), *numbers, f"{1e12 * costs[-1]:.1f}")
     growth = cost_growth(case, costs)
     kept = growth <= MOST_GROWTH
-    table.add_row("growth", "", "", f"{growth:.2f}", f"{MOST_GROWTH:.1f}", verdict(kept))
+    table.add_row("growth", "", "", "", f"{growth:.2f}", f"{MOST_GROWTH:.1f}", verdict(kept))
     against = f"the size {case.since}" if case.since else "the median of the others"
     how = (
         f"Growth: time per operation at the largest size against {against}. "

@@ -31,7 +31,7 @@ LAYERS = [
     {"opgd._path"},
     {"opgd._selection"},
     {"opgd.classifier_cv", "opgd._axes_search"},
-    {"opgd._model_values", "opgd._model_checks"},
+    {"opgd._files", "opgd._model_values", "opgd._model_checks"},
     {"opgd._model_bytes", "opgd._model_parts"},
     {"opgd._model_state"},
     {"opgd.comparison", "opgd.model_file"},
@@ -55,7 +55,7 @@ LAYERS = [
     {"opgd.experiments.page"},
     {"opgd.experiments.reproduce"},
     {"opgd.experiments"},
-    {"opgd.cli.errors", "opgd.cli.text"},
+    {"opgd.cli.errors", "opgd.cli.streams", "opgd.cli.text"},
     {f"opgd.cli.{name}" for name in ["delimited", "estimates", "facts", "options", "voice"]},
     {"opgd.cli.reading", "opgd.cli.output", "opgd.cli.settings"},
     {"opgd.cli.columns", "opgd.cli.selection"},
@@ -104,7 +104,7 @@ def test_imports_point_downwards():
 
 def test_core_knows_numpy_and_scipy_only():
     standard = {"collections", "concurrent", "dataclasses", "functools", "itertools", "operator"}
-    standard |= {"abc", "math", "sys", "threading", "typing"}
+    standard |= {"abc", "contextlib", "math", "sys", "threading", "typing"}
     for path in (SOURCE / "core").rglob("*.py"):
         packages = {imported.split(".")[0] for imported in imports(path)}
         assert packages <= CORE_MAY_IMPORT | standard, path

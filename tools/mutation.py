@@ -1,6 +1,6 @@
 """Small changes of the core's formulas, one at a time, and whether a few seconds of tests notice.
 
-    python tools/mutation.py            all five modules
+    python tools/mutation.py            all modules
     python tools/mutation.py kernels    some of them
 
 Every change is tried in a child that is forked when the large libraries are imported already, so
@@ -24,11 +24,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "opgd" / "core"
-MODULES = ["kernels", "targets", "penalties", "moments", "objective"]
+MODULES = ["kernels", "targets", "penalties", "moments", "objective", "products"]
 TESTS = [
     f"tests/core/test_{name}.py" for name in ("kernels", "moments", "targets", "em", "density")
 ]
 TESTS += [f"tests/core/test_{name}.py" for name in ("solvers", "ordering", "starts", "engines")]
+TESTS += ["tests/core/test_products.py"]
 PATIENCE = 60
 """Seconds of the processor after which a change counts as noticed: it has made a loop endless."""
 OPERATORS: dict[type[ast.AST], list[type[ast.AST]]] = {

@@ -61,8 +61,6 @@ class DaskEngine(Engine):
     lengths : ndarray of shape (n_parts,), numbers of their rows
     """
 
-    n_threads = 1
-
     def __init__(
         self,
         parts: list[Any],

@@ -22,6 +22,7 @@ from opgd._subclasses import check_n_subclasses
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
 from opgd.core.engines import RowEngine
+from opgd.core.moments import row_counts
 from opgd.core.solvers import best_of, maximise
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -240,7 +241,7 @@ def _outcome(
     scorer: Callable[..., float] | None,
 ) -> Outcome:
     weights = np.ones(len(test.X)) if test.weights is None else test.weights
-    weights = weights * max(1.0, weights.sum() / (weights @ weights))  # as counts of rows
+    weights = row_counts(weights)
     error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
     score = 1.0 - error
     if scorer is not None:

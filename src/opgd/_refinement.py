@@ -62,6 +62,12 @@ class Refined:
         return posteriors
 
     @property
+    def width(self) -> int:
+        """Cells that the posteriors need for each row, as in `Engine.sum`."""
+        q, C = len(self.directions), len(self.mixture.gaussians.means)
+        return self.problem.objective.form.n_functions(q) + C
+
+    @property
     def sizes(self) -> IntArray:
         """Number of rows for which each cluster is the most probable, (C,)."""
         posteriors, n_clusters = self.posteriors, len(self.problem.priors)
@@ -69,7 +75,7 @@ class Refined:
         def block_sizes(block: RowBlock) -> IntArray:
             return np.bincount(np.argmax(posteriors(block), axis=0), minlength=n_clusters)
 
-        return self.problem.objective.engine.sum(block_sizes)
+        return self.problem.objective.engine.sum(block_sizes, self.width)
 
     def agrees_with(self, other: "Refined") -> bool:
         """Whether every row has the same most probable cluster."""
@@ -79,7 +85,7 @@ class Refined:
             own = np.argmax(mine(block), axis=0)  # theirs are made in the same buffer
             return np.array([np.sum(own != np.argmax(theirs(block), axis=0))])
 
-        return not self.problem.objective.engine.sum(n_different)[0]
+        return not self.problem.objective.engine.sum(n_different, self.width)[0]
 
     @property
     def density(self) -> RowDensity:
@@ -210,7 +216,7 @@ def refine(
 
 def next_clusters(refined: Refined) -> Moments:
     """Moments of sphered rows by the posteriors of the mixture inside the projection."""
-    return refined.problem.frame.soft_moments(refined.posteriors)
+    return refined.problem.frame.soft_moments(refined.posteriors, refined.width)
 
 
 def criteria(refined: Refined) -> dict[str, Any]:
@@ -228,7 +234,7 @@ def criteria(refined: Refined) -> dict[str, Any]:
 
     log_likelihood = engine.count * refined.log_likelihood
     bic = -2 * log_likelihood + density.n_parameters * np.log(engine.count)
-    overlapping = engine.count / engine.total_weight * float(engine.sum(overlap)[0])
+    overlapping = engine.count / engine.total_weight * float(engine.sum(overlap, refined.width)[0])
     return {
         "n_clusters": len(refined.problem.priors),
         "n_components": len(refined.directions),

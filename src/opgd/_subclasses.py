@@ -17,6 +17,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from opgd._validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
 from opgd.core.engines import Engine, RowBlock
+from opgd.core.moments import multiplied_by, row_counts
 from opgd.core.regularisation import CLASS_ROWS, VARIANCE_FLOOR
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -57,7 +58,7 @@ class NearestCentres:
 
     def __call__(self, block: RowBlock) -> IntArray:
         """Codes of Gaussians, (n_rows,)."""
-        rows = block.centred() @ self.whitener
+        rows = multiplied_by(self.whitener)(block)
         codes = np.full(block.n_rows, -1)
         first = 0
         for k, centres in enumerate(self.centres):
@@ -90,10 +91,9 @@ def _centres(engine: Engine, whitener: FloatArray, k: int, number: int) -> Float
         return np.zeros((1, whitener.shape[1]))  # the nearest, wherever it is
     # above MAX_SAMPLE rows, centres are found on evenly spaced ones
     seen = engine.chosen(engine.positions(lambda labels: labels == k, MAX_SAMPLE))
-    rows = seen.mapped(lambda block: (block.centred() @ whitener).T).X
-    weights = np.ones(len(rows)) if seen.weights is None else seen.weights
-    # weights may have any sum; as counts they are worth Kish's effective number at least
-    weights = weights * max(1.0, weights.sum() / (weights @ weights))
+    whiten = multiplied_by(whitener)
+    rows = seen.mapped(lambda block: whiten(block).T).X
+    weights = row_counts(np.ones(len(rows)) if seen.weights is None else seen.weights)
     if number == AUTO:
         most = min(MOST_SUBCLASSES, int(weights.sum() / (2 * (rows.shape[1] + 1))))
         kmeans = max(

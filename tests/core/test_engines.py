@@ -2,10 +2,12 @@
 
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
+from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import group_moments
@@ -68,6 +70,41 @@ def test_results_are_added_in_the_order_of_the_rows_whichever_comes_first(rng):
     assert sum(sizes) == 1001
     assert max(sizes) - min(sizes) <= 1
     assert max(sizes) <= 100
+
+
+def test_no_block_is_empty():
+    engine = RowEngine(np.arange(3.0)[:, None], np.zeros(3, np.intp), block_rows=1)
+    assert [block.X[0, 0] for block in engine.blocks()] == [0, 1, 2]
+
+
+def test_an_error_in_one_thread_stops_the_others():
+    engine = RowEngine(
+        np.arange(1000.0)[:, None], np.zeros(1000, np.intp), n_threads=2, block_rows=10
+    )
+    second_began, n_done = threading.Event(), []
+
+    def fail_late(block):
+        if block.rows.start == 0:
+            assert second_began.wait(timeout=60)
+            time.sleep(0.05)
+        elif block.rows.start == 10:
+            second_began.set()
+            raise MemoryError
+        n_done.append(1)
+        return block.X.sum(axis=0)
+
+    with pytest.raises(MemoryError):
+        engine.sum(fail_late)
+    assert len(n_done) <= 2
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_overflow_is_looked_for_and_not_warned_of(n_threads, recwarn):
+    X = np.array([[-1.5e308], [1.5e308]] * 50)
+    engine = RowEngine(X, np.zeros(100, np.intp), n_threads=n_threads, block_rows=10)
+    with pytest.raises(OverflowError, match="overflow"):
+        make_frame(engine)
+    assert not recwarn.list
 
 
 def test_threads_take_short_turns_while_they_share_rows(rng):

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from opgd.core.engines import RowBlock, RowEngine
-from opgd.core.moments import group_moments, locate_columns, multiplied_by, one_group, soft_moments
+from opgd.core.moments import (
+    group_moments,
+    locate_columns,
+    multiplied_by,
+    one_group,
+    row_counts,
+    soft_moments,
+)
 
 
 def literal_moments(X, labels, weights):
@@ -196,3 +203,16 @@ def test_a_single_row_is_located_where_it_is():
     mean, size = locate_columns(RowEngine(row, np.zeros(1, np.intp)))
     assert np.array_equal(mean, row[0])
     assert np.array_equal(size, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("weights", "counts"),
+    [
+        ([1, 1, 1], [1, 1, 1]),
+        ([2, 1, 3], [2, 1, 3]),  # repeats of rows
+        ([0.5, 0.5, 0.5, 0.5], [1, 1, 1, 1]),  # shares of any scale are worth Kish's number
+        ([0.3, 0.1], [0.3 * 0.4 / 0.1, 0.1 * 0.4 / 0.1]),
+    ],
+)
+def test_weights_as_numbers_of_rows(weights, counts):
+    np.testing.assert_allclose(row_counts(np.array(weights, dtype=float)), counts)

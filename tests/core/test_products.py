@@ -10,9 +10,10 @@ from opgd.core.products import rows_times, times_rows
 @pytest.mark.parametrize("n_rows", [0, 1, 7, 100, 101, 1009])
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("small", [1, 500, 10**9])
-def test_stacks_give_the_product(n_rows, layout, dtype, small, rng, monkeypatch):
+@pytest.mark.parametrize(("small", "most_cells"), [(1, 18), (500, 18), (500, 17), (10**9, 18)])
+def test_stacks_give_the_product(n_rows, layout, dtype, small, most_cells, rng, monkeypatch):
     monkeypatch.setattr(products, "SMALL_PRODUCT", small)
+    monkeypatch.setattr(products, "MOST_CELLS", most_cells)
     rows = np.asarray(
         rng.normal(size=(2 * n_rows, 6)).astype(dtype), order="F" if layout == "F" else "C"
     )
@@ -25,3 +26,23 @@ def test_stacks_give_the_product(n_rows, layout, dtype, small, rng, monkeypatch)
     product = times_rows(left, rows)
     assert product.dtype == dtype
     np.testing.assert_allclose(product, left @ rows, atol=tolerance * max(n_rows, 1))
+
+
+def test_only_thin_matrices_are_multiplied_in_stacks(rng, monkeypatch):
+    shapes, matmul = [], np.matmul
+
+    def seen(first, second, **out):
+        shapes.append(first.shape)
+        return matmul(first, second, **out)
+
+    monkeypatch.setattr(np, "matmul", seen)
+    for p, q in ((50, 9), (120, 120)):
+        rows = rng.normal(size=(5000, p))
+        rows_times(rows, rng.normal(size=(p, q)), np.empty((5000, q)))
+        times_rows(rng.normal(size=(q, 5000)), rows)
+    thin, thin_left, wide, wide_left = shapes
+    assert thin[0] == thin_left[0] == 5
+    assert wide[0] == wide_left[0] == 1
+    shapes.clear()
+    times_rows(rng.normal(size=(2, 5000)), rng.normal(size=(5000, 3)))
+    assert shapes[0][0] * 2 * 3 > 500  # or NumPy would keep other threads waiting

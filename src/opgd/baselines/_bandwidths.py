@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.neighbors import KernelDensity
 
+from opgd.core.moments import row_counts
 from opgd.core.types import FloatArray
 
 FACTORS = np.geomspace(0.25, 2.0, 10)
@@ -12,12 +13,6 @@ FACTORS = np.geomspace(0.25, 2.0, 10)
 def reference_bandwidth(n_rows: float, n_features: int, deviation: float = 1.0) -> float:
     """The best bandwidth (in mean integrated squared error) if the rows were Gaussian."""
     return deviation * float(4 / ((n_features + 2) * n_rows)) ** (1 / (n_features + 4))
-
-
-def row_counts(weights: FloatArray) -> FloatArray:
-    """Weights as numbers of rows: their sum is at least Kish's effective number."""
-    total = weights.sum()
-    return weights * max(1.0, total / np.sum(weights**2))
 
 
 def log_kernel_density(

@@ -14,7 +14,7 @@ def optimal_scores(
     """Explained shares (K - 1,), scores of classes (K, K - 1), coefficients (K - 1, F).
 
     One regression of all indicators Y gives those of any scores. What it explains of scores theta
-    is theta' (Y' Y_hat / n) theta; constant scores are explained fully and left out.
+    is theta' (Y' Y_hat / n) theta; constant scores are explained not at all and left out.
     """
     shares, weights = rows.shares, rows.weights / rows.weights.sum()
     indicators = np.eye(rows.n_classes)[rows.codes] - shares  # (n, K)

@@ -54,12 +54,8 @@ def alternate(
         history.append(objective.value(directions))
         n_evaluations += step.n_evaluations
         if abs(history[-1] - history[-2]) < tol:
-            return SolverResult(
-                directions, history[-1], n_iter, n_evaluations, True, "tol", history
-            )
-    return SolverResult(
-        directions, history[-1], max_iter, n_evaluations, max_iter == 0, "max_iter", history
-    )
+            return SolverResult(directions, history[-1], n_iter, n_evaluations, True, history)
+    return SolverResult(directions, history[-1], max_iter, n_evaluations, max_iter == 0, history)
 
 
 class AlternatingComponents(AxesMixin, Baseline):

@@ -124,9 +124,9 @@ class Frame:
         """Moments by group of sphered rows, (n_groups, R[, R])."""
         return group_moments(self.engine, n_groups, self._sphere(), groups)
 
-    def soft_moments(self, memberships: Memberships) -> Moments:
-        """Moments of sphered rows that belong to every group by a share."""
-        return soft_moments(self.engine, memberships, self._sphere())
+    def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
+        """Moments of sphered rows that belong to every group by a share; `width` as in `sum`."""
+        return soft_moments(self.engine, memberships, self._sphere(), width)
 
     def _sphere(self) -> Mapping:
         return RowBlock.centred if self.sphered else multiplied_by(self.sphering)

@@ -11,6 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -57,6 +58,15 @@ class _QuickTurns:
 
 
 _QUICK_TURNS = _QuickTurns()
+
+
+@contextmanager
+def _set_on_failure(event: threading.Event) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        event.set()
+        raise
 
 
 class Addable(Protocol):
@@ -154,13 +164,11 @@ class Engine(ABC):
     n_samples: int
     n_features: int
     dtype: Any
-    n_threads: int
     partly_labelled: bool
     """Whether some labels are -1."""
     total_weight: float
     total_square_weight: float
     center: FloatArray  # (n_features,)
-    subtract: bool
 
     @property
     def count(self) -> float:
@@ -310,7 +318,8 @@ class RowEngine(Engine):
     def _n_blocks(self, width: int) -> int:
         n_rows = min(self.block_rows, max(MAX_BUFFER_CELLS // max(width, 1), 64))
         n_blocks = -(-self.n_samples // n_rows)
-        return n_blocks + n_blocks % 2 if n_blocks > 1 else 1  # an even number suits two threads
+        # an even number suits two threads
+        return min(n_blocks + n_blocks % 2, self.n_samples) if n_blocks > 1 else 1
 
     def _block(self, number: int, n_blocks: int, workspace: Workspace) -> RowBlock:
         """One of so many blocks of equal size."""
@@ -319,7 +328,8 @@ class RowEngine(Engine):
         if self.subtract:
             dtype = np.dtype(np.float64) if self.double else self.X.dtype
             origin = self.center.astype(dtype)
-            X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
+            with np.errstate(over="ignore", invalid="ignore"):  # `locate_columns` looks for it
+                X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
             rest = self.center - origin
         weights = None if self.weights is None else self.weights[rows]
         among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
@@ -336,12 +346,10 @@ class RowEngine(Engine):
             for number in numbers:
                 if stop.is_set():
                     return
-                total.add(number, function(self._block(number, n_blocks, workspace)))
+                with _set_on_failure(stop):
+                    total.add(number, function(self._block(number, n_blocks, workspace)))
 
-        with _QUICK_TURNS, ThreadPoolExecutor(self.n_threads) as pool:
-            try:
-                list(pool.map(take_blocks, self._workspaces))
-            except BaseException:
-                stop.set()  # an interrupt should not wait for the other threads' blocks
-                raise
+        # neither an error in one thread nor an interrupt should wait for the blocks of the others
+        with _QUICK_TURNS, ThreadPoolExecutor(self.n_threads) as pool, _set_on_failure(stop):
+            list(pool.map(take_blocks, self._workspaces))
         return total.value

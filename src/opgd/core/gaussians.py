@@ -46,7 +46,7 @@ class Form(Protocol):
 
     def theta(self, gaussians: ProjectedGaussians) -> FloatArray: ...
 
-    def fill(self, features: FloatArray, n_components: int) -> FloatArray: ...
+    def fill(self, features: FloatArray, n_components: int) -> None: ...
 
     def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None: ...
 
@@ -83,12 +83,11 @@ class DiagonalForm:
         constant = gaussians.log_priors - 0.5 * np.sum(np.log(s) + m * m / s, axis=1)
         return np.hstack([-0.5 / s, m / s, constant[:, None]])
 
-    def fill(self, features: FloatArray, n_components: int) -> FloatArray:
-        """Complete a feature buffer whose score rows are set; return those rows, (q, n)."""
+    def fill(self, features: FloatArray, n_components: int) -> None:
+        """Complete a feature buffer (F, n) whose score rows are set."""
         scores = features[n_components:-1]
         np.multiply(scores, scores, out=features[:n_components])
         features[-1] = 1.0
-        return scores
 
     def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None:
         """Slopes by feature, (F, n), to slopes by score, (q, n)."""
@@ -160,13 +159,12 @@ class FullForm:
         constant = gaussians.log_priors - half_log_det - 0.5 * np.sum(linear * m, axis=1)
         return np.hstack([pairs, linear, constant[:, None]])
 
-    def fill(self, features: FloatArray, n_components: int) -> FloatArray:
-        """Complete a feature buffer whose score rows are set; return those rows, (q, n)."""
+    def fill(self, features: FloatArray, n_components: int) -> None:
+        """Complete a feature buffer (F, n) whose score rows are set."""
         scores = features[-1 - n_components : -1]
         for j, rows in enumerate(_pair_rows(n_components)):
             np.multiply(scores[j:], scores[j], out=features[rows])
         features[-1] = 1.0
-        return scores
 
     def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None:
         """Slopes by feature, (F, n), to slopes by score, (q, n)."""

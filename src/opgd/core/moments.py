@@ -94,6 +94,11 @@ class Moments:
         return Moments(weights, square_weights, means, np.tensordot(shares, spread, axes=1))
 
 
+def row_counts(weights: FloatArray) -> FloatArray:
+    """Weights as numbers of rows: their sum is at least Kish's effective number."""
+    return weights * max(1.0, weights.sum() / float(weights @ weights))
+
+
 Mapping = Callable[[RowBlock], FloatArray]
 """Rows of a block in the coordinates in which moments are taken, in a buffer of its workspace."""
 Groups = Callable[[RowBlock], IntArray]
@@ -197,9 +202,14 @@ def group_moments(
     return engine.sum(lambda block: block_moments(block, n_groups, mapping, groups))
 
 
-def soft_moments(engine: Engine, memberships: Memberships, mapping: Mapping) -> Moments:
-    """Moments of groups to which rows belong by shares, in the coordinates of the mapping."""
-    return engine.sum(lambda block: block_soft_moments(block, memberships(block), mapping))
+def soft_moments(
+    engine: Engine, memberships: Memberships, mapping: Mapping, width: int = 0
+) -> Moments:
+    """Moments of groups to which rows belong by shares, in the coordinates of the mapping.
+
+    `width` is that of the buffers that the memberships need, as in `Engine.sum`.
+    """
+    return engine.sum(lambda block: block_soft_moments(block, memberships(block), mapping), width)
 
 
 @dataclass(frozen=True)
@@ -212,9 +222,11 @@ class ColumnSums:
     highest: FloatArray
 
     def __add__(self, other: "ColumnSums") -> "ColumnSums":
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self.total + other.total
         return ColumnSums(
             self.weight + other.weight,
-            self.total + other.total,
+            total,
             np.minimum(self.lowest, other.lowest),
             np.maximum(self.highest, other.highest),
         )
@@ -232,7 +244,9 @@ def locate_columns(engine: Engine) -> tuple[FloatArray, FloatArray]:
 
     def block_sums(block: RowBlock) -> ColumnSums:
         own = block.row_weights
-        return ColumnSums(own.sum(), own @ block.X, block.X.min(axis=0), block.X.max(axis=0))
+        with np.errstate(over="ignore", invalid="ignore"):  # here, since threads do not inherit it
+            total = own @ block.X
+        return ColumnSums(own.sum(), total, block.X.min(axis=0), block.X.max(axis=0))
 
     with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
         sums = engine.sum(block_sums)

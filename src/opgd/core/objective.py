@@ -55,13 +55,16 @@ class Objective:
 
     def value(self, directions: FloatArray) -> float:
         """Mean objective at directions (q, R)."""
+        penalty = self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0
+        return self.likelihood(directions) + penalty
+
+    def likelihood(self, directions: FloatArray) -> float:
+        """Mean objective without penalty."""
 
         def all_axes(density: AxisDensity) -> Iterator[FloatArray]:
             yield added(density, range(len(directions)))
 
-        value = self.values(directions, all_axes)[0]
-        penalty = self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0
-        return float(value) + penalty
+        return float(self.values(directions, all_axes)[0])
 
     def values(
         self, directions: FloatArray, choices: Callable[[AxisDensity], Iterator[FloatArray]]

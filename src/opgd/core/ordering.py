@@ -45,7 +45,7 @@ def values_with_each_full(
     objective: Objective, directions: FloatArray, chosen: list[int], candidates: list[int]
 ) -> FloatArray:
     """Mean objective of the chosen directions with each candidate, for any covariances."""
-    return np.array([objective.value(directions[[*chosen, j]]) for j in candidates])
+    return np.array([objective.likelihood(directions[[*chosen, j]]) for j in candidates])
 
 
 def values_of_first(objective: Objective, directions: FloatArray) -> FloatArray:

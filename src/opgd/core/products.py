@@ -1,8 +1,8 @@
 """Matrix products with many rows, as stacks of small ones.
 
-BLAS packs what it multiplies into buffers of its own, which costs more than it gains where one side
-is thin. OpenBLAS leaves that out for small matrices, and many of those, in a stack that NumPy goes
-through by itself, take half or a third of the time of one product.
+BLAS packs what it multiplies into buffers of its own, which costs more than it gains where the
+other matrix has few cells. OpenBLAS leaves that out for small products, and many of those, in a
+stack that NumPy goes through by itself, take half or a third of the time of one product.
 """
 
 import numpy as np
@@ -11,12 +11,16 @@ from opgd.core.types import AnyArray
 
 SMALL_PRODUCT = 500_000
 """Multiplications up to which a product is small."""
+MOST_CELLS = 12_000
+"""Cells of the other matrix beyond which packing pays."""
 LEAST_RESULTS = 501
 """NumPy lets other threads run during a product from so many results on."""
 
 
 def _n_small(n_rows: int, n_columns: int, n_others: int) -> int:
     """How many small products there are in a large one."""
+    if n_columns * n_others > MOST_CELLS:
+        return 1
     return max(1, min(-(-n_rows * n_columns * n_others // SMALL_PRODUCT), n_rows))
 
 

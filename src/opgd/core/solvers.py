@@ -30,7 +30,6 @@ class SolverResult:
     n_iter: int
     n_evaluations: int
     converged: bool
-    message: str
     history: list[float]  # value at the start and after every iteration
 
 
@@ -85,7 +84,7 @@ def maximise(
     search = _Search(objective, start.shape, on_iteration, best=start.copy())
     if max_iter == 0:  # no gradient, which full covariances on many axes make dear
         value = objective.value(start)
-        return SolverResult(start, value, 0, 0, True, "max_iter is 0: the start itself", [value])
+        return SolverResult(start, value, 0, 0, True, [value])
     search.history.append(-search.loss(start.ravel())[0])
     n_iter = 0
     while True:
@@ -113,7 +112,7 @@ def maximise(
         # better can be told apart from here
         converged = bool(outcome.success) or (failed and n_iter < max_iter)
         converged = converged and bool(np.isfinite(search.best_value))
-        return _result(search, n_iter, converged=converged, message=str(outcome.message))
+        return _result(search, n_iter, converged=converged)
 
 
 def best_of(runs: Sequence[SolverResult]) -> SolverResult:
@@ -136,13 +135,12 @@ def continued(first: SolverResult, second: SolverResult) -> SolverResult:
     )
 
 
-def _result(search: _Search, n_iter: int, *, converged: bool, message: str) -> SolverResult:
+def _result(search: _Search, n_iter: int, *, converged: bool) -> SolverResult:
     return SolverResult(
         search.best,
         search.best_value,
         n_iter,
         search.n_evaluations,
         converged,
-        message,
         search.history,
     )
