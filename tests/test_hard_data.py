@@ -8,7 +8,13 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from opgd import DataWarning, OPGDClassifier
+from opgd import (
+    DataWarning,
+    OPGDClassifier,
+    OPGDClassifierCV,
+    OPGDMixture,
+    OPGDSemiSupervised,
+)
 from opgd.core import coordinates
 
 
@@ -245,3 +251,23 @@ def test_singular_classes_of_real_data_generalise(load):
         folds = StratifiedKFold(3, shuffle=True, random_state=0)
         error = 1 - cross_val_score(OPGDClassifier(), X, y, cv=folds).mean()
         assert error < bound, (name, error)
+
+
+@pytest.mark.parametrize("estimator", [OPGDClassifier(), OPGDMixture(2), OPGDSemiSupervised()])
+def test_columns_that_are_no_numbers_are_named(estimator):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    for odd in (pd.Timestamp("2020-01-01"), "word", 1j):
+        table = X.assign(date=odd, **{"no number": "a"})
+        with pytest.raises(ValueError, match="no real numbers: 'date', 'no number'; leave them"):
+            estimator.fit(table, y)
+    estimator.fit(X, y)
+    with pytest.raises(ValueError, match="no real numbers: 'alcohol'"):
+        estimator.predict(X.assign(alcohol="strong"))
+
+
+@pytest.mark.parametrize(
+    "estimator", [OPGDClassifier, OPGDMixture, OPGDSemiSupervised, OPGDClassifierCV]
+)
+def test_a_wrong_word_is_answered_with_the_right_one(estimator, iris):
+    with pytest.raises(ValueError, match="shrinkage must be 'auto' or a number from 0 to 1"):
+        estimator(shrinkage="aut").fit(*iris)

@@ -56,7 +56,7 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             check_integer("n_components", self.n_components, 1)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
         if self.shrinkage != "auto":
-            check_share("shrinkage", self.shrinkage)
+            check_share("shrinkage", self.shrinkage, word="auto")
         check_share("ridge", self.ridge)
         if isinstance(self.init, str) or np.ndim(self.init) == 0:
             check_choice("init", self.init, STARTS)

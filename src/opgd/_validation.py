@@ -26,7 +26,13 @@ def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         # to see whether all values are finite scikit-learn adds them up, of both signs
         with np.errstate(over="ignore", invalid="ignore"):
             return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        words = _not_numbers(X)
+        if words:
+            raise ValueError(
+                f"X has columns that are no real numbers: {_listed(words)}; leave them out or "
+                "encode them as numbers."
+            ) from None
         # something else may be wrong too, and comes first
         found = _not_finite(X) if "Input X contains" in str(error) else None
         if found is None:
@@ -46,6 +52,26 @@ def _refuse_equal_names(X: Any) -> None:
         raise ValueError(f"X has more than one column of the name {twice[0]!r}; rename them.")
 
 
+def _not_numbers(X: Any) -> list[str]:
+    """Names of the columns of a frame that cannot be read as numbers."""
+    refused = []
+    for name in getattr(X, "columns", []):
+        try:
+            column = np.asarray(X[name]).reshape(-1, 1)
+            check_array(column, dtype=FLOAT_DTYPES, ensure_all_finite=False, ensure_min_samples=0)
+            is_number = column.dtype.kind not in "mM"  # dates would count as nanoseconds
+        except (TypeError, ValueError):
+            is_number = False
+        if not is_number:
+            refused.append(repr(name))
+    return refused
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(names[:MAX_LISTED]) + more
+
+
 def _not_finite(X: Any) -> tuple[str, int] | None:
     """Names of columns with values that are not finite, and the first such row."""
     try:
@@ -56,9 +82,8 @@ def _not_finite(X: Any) -> tuple[str, int] | None:
         return None
     names = getattr(X, "columns", None)
     places = np.flatnonzero(bad.any(axis=0)).tolist()
-    listed = [f"column {j}" if names is None else repr(names[j]) for j in places[:MAX_LISTED]]
-    more = f" and {len(places) - MAX_LISTED} more" if len(places) > MAX_LISTED else ""
-    return ", ".join(listed) + more, int(np.flatnonzero(bad.any(axis=1))[0])
+    columns = [f"column {j}" if names is None else repr(names[j]) for j in places]
+    return _listed(columns), int(np.flatnonzero(bad.any(axis=1))[0])
 
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
@@ -79,9 +104,12 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise ValueError("n_jobs must not be 0; None or 1 means one worker, -1 all cores.")
 
 
-def check_share(name: str, value: Any) -> float:
-    """A number from 0 to 1."""
-    message = f"{name} must be a number from 0 to 1, got {value!r}."
+def check_share(name: str, value: Any, *, word: str = "") -> float:
+    """A number from 0 to 1; the caller has looked for the word that is allowed instead."""
+    instead = f"{word!r} or " if word else ""
+    message = f"{name} must be {instead}a number from 0 to 1, got {value!r}."
+    if word and isinstance(value, str):
+        raise ValueError(message)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(message)
     share = float(value)

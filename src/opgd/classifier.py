@@ -77,7 +77,7 @@ class OPGDClassifier(ProjectionClassifier):
         same `tol`. The samples are always the same ones. It costs about half the passes over the
         rows, and may end in another optimum than a search among all rows from the beginning.
     n_jobs : int, default=None
-        Threads that share the rows; None means one, -1 all cores.
+        Threads that share the rows, for the same result; None means one, -1 all cores.
     verbose : int, default=0
         Above 0, print the log-likelihood every ``verbose`` iterations.
 

@@ -240,7 +240,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     def _check_parameters(self, classes: AnyArray) -> None:
         for value in _values(self.shrinkage):
             if value != "auto":
-                check_share("shrinkage", value)
+                check_share("shrinkage", value, word="auto")
         for value in _values(self.ridge):
             check_share("ridge", value)
         for value in _values(self.n_subclasses):

@@ -122,7 +122,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         same `tol`. The samples are always the same ones. It costs about half the passes over the
         rows, and may end in another optimum than a search among all rows from the beginning.
     n_jobs : int, default=None
-        Threads that share the rows; None means one, -1 all cores.
+        Threads that share the rows, for the same result; None means one, -1 all cores.
     verbose : int, default=0
         Above 0, print the objective every ``verbose`` iterations.
 
@@ -285,7 +285,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         check_integer("n_init", self.n_init, 1)
         check_integer("n_rounds", self.n_rounds, 1)
         if self.shrinkage != "auto":
-            check_share("shrinkage", self.shrinkage)
+            check_share("shrinkage", self.shrinkage, word="auto")
         check_choice("criterion", self.criterion, CRITERIA)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
