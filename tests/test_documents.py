@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import opgd
 from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -150,6 +151,13 @@ def test_api_page_has_every_public_name(module):
 
 
 @pytest.mark.filterwarnings("default")
+def test_the_version_is_one():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\nversion: {opgd.__version__}\n" in citation
+    assert f"\n## {opgd.__version__} - " in changes or "\n## Unreleased\n" in changes
+
+
 def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     pytest.importorskip("plotly")
