@@ -22,7 +22,14 @@ from sklearn.datasets import load_wine
 
 from opgd import load_model
 from opgd._model_bytes import pack, unpack
-from opgd.baselines import RegularizedDiscriminantAnalysis
+from opgd.baselines import (
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
+    RegularizedDiscriminantAnalysis,
+)
 from opgd.model_file import load_notes, save_model
 
 pl = pytest.importorskip("polars")
@@ -30,6 +37,7 @@ pytest.importorskip("typer")
 pytest.importorskip("safetensors")
 
 from opgd.cli import main  # noqa: E402
+from opgd.cli.output import _to_standard_output  # noqa: E402
 from opgd.cli.voice import Voice, Watch  # noqa: E402
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "user_guide" / "command_line.md"
@@ -171,6 +179,17 @@ def test_readers_that_leave_early_are_no_failure(files):
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors cannot be counted")
+def test_readers_that_leave_early_cost_no_descriptor(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        before = os.listdir("/proc/self/fd")
+        _to_standard_output(b"nobody reads this")
+        assert os.listdir("/proc/self/fd") == before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
@@ -349,6 +368,59 @@ def test_weights_and_groups(files):
     assert priors == pytest.approx(2 * 59 / (178 + 59))
 
 
+def test_one_setting_is_judged_by_groups_left_out_too(files, rng):
+    numbers = rng.normal(size=(12, 4)).repeat(10, axis=0) + rng.normal(scale=1e-3, size=(120, 4))
+    labels = np.repeat(rng.permutation(list("ab" * 6)), 10)  # of the group, and of nothing else
+    table = pd.DataFrame(numbers, columns=list("wxyz"))
+    table.assign(kind=labels, g=np.arange(12).repeat(10)).to_csv("own.csv", index=False)
+    more = ["--subclasses", 6, "--json", "--force"]
+    with_leak = json.loads(fit("own.csv", "--ignore", "g", *more).out)["training"]
+    assert with_leak["error"] == 0
+    facts = json.loads(fit("own.csv", "--groups", "g", *more).out)["training"]
+    assert facts["error"] > 0.2
+    assert "5 folds of groups" in facts["estimated_by"]
+    page = fit("own.csv", "--groups", "g", "--subclasses", 6, "--force").out
+    assert "5 folds of groups" in " ".join(page.split())
+
+
+def test_an_error_of_training_rows_says_why(files):
+    wine(g=np.where(WINE.target == 0, 9, np.arange(178) % 6)).to_csv("own.csv", index=False)
+    done = fit("own.csv", "--groups", "g", "--json")
+    how = json.loads(done.out)["training"]["estimated_by"]
+    assert how.startswith("the training rows themselves: some class is only in groups")
+
+
+# models of every kind
+
+OTHER_DENSITIES = [
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", OTHER_DENSITIES, ids=lambda own: own.__name__)
+def test_models_without_gaussians_answer_what_they_can(kind, files):
+    new = pd.read_csv("new.csv")
+    model = kind().fit(new[COLUMNS], new["kind"])
+    save_model(model, "kind.opgd")
+    answers = pd.read_csv(io.StringIO(ran("predict", "kind.opgd", "new.csv").out))
+    assert answers["prediction"].tolist() == model.predict(new[COLUMNS]).tolist()
+    assert "typicality" not in answers
+    done = run("transform", "kind.opgd", "new.csv")
+    if hasattr(model, "transform"):
+        scores = pd.read_csv(io.StringIO(done.out)).filter(like="axis_")
+        np.testing.assert_allclose(scores, model.transform(new[COLUMNS]), rtol=1e-12)
+    else:
+        assert_refused(done, ["no axes"])
+    done = run("report", "kind.opgd", "new.csv", "-t", "kind", "-o", "r.html")
+    assert_refused(done, [kind.__name__, "no axes with Gaussians"])
+    assert not Path("r.html").exists()
+
+
 # bad input
 
 GOOD = "a,b,y\n" + "".join(f"{i},{i * i % 7},{'pq'[i % 2]}\n" for i in range(20))
@@ -382,7 +454,7 @@ BAD_TABLES = {
         ["60 different values", "column of labels"],
     ),
     "only the target": (b"y\np\nq\np\nq\n", ["No column", "left"]),
-    "few rows": (b"a,b,y\n1,2,p\n3,4,p\n5,6,q\n7,7,q\n", ["--cv 5", "largest has 2"]),
+    "few rows": (b"a,b,y\n1,2,p\n3,4,p\n5,6,q\n7,7,q\n", ["5 folds (--cv)", "largest has 2"]),
     "thousands": ("a;y\n1,5;p\n1.234;p\n2,5;q\n3,5;q\n", ["'1,5'", "--ignore 'a'"]),
     "commas": ("a\ty\n1,234\tp\n2,345\tp\n5\tq\n6\tq\n", ["'1,234'", "2 of 4 rows"]),
     "terminal codes": (changed("4,\x1b[31mred,p"), [r"\x1b[31mred"]),
@@ -625,3 +697,11 @@ def test_help_and_version():
     for command in ("fit", "predict", "transform", "cluster", "report", "compare", "info", "demo"):
         assert "Usage: opgd " + command in ran(command, "--help").out
     assert "completion" in ran("--help").out
+
+
+@pytest.mark.usefixtures("files")
+def test_methods_to_compare_are_told_apart_by_semicolons():
+    refused = run("compare", "train.csv", "-t", "cultivar", "--methods", "LDA,RDA")
+    assert refused.code == 2
+    assert "no method 'LDA,RDA'" in refused.err
+    assert "semicolons" in refused.err

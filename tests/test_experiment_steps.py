@@ -87,15 +87,34 @@ def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path, monkeypatch
     (tmp_path / "own.png").write_bytes(b"old")
     figure = plt.figure()
 
-    def full(target, **_):
-        target.write_bytes(b"ha")
+    def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(figure, "savefig", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         figures.save(figure, tmp_path, "own")
     plt.close(figure)
     assert (tmp_path / "own.png").read_bytes() == b"old"
+    assert [own.name for own in tmp_path.iterdir()] == ["own.png"]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda folder: Store(folder).note_settings({"a": 1}),
+        lambda folder: tables.write_csv(pd.DataFrame({"a": [1]}), folder / "own.csv"),
+        lambda folder: page.write_page([], folder),
+    ],
+    ids=["settings", "table", "page"],
+)
+def test_a_full_disk_leaves_nothing_behind(write, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_rivals_of_opgd_are_named():
@@ -110,6 +129,31 @@ def test_rivals_of_opgd_are_named():
     text = page._rivals(results, ["RDA", "LDA"])
     assert "On wine, RDA has a median of 0.20000 against OPGD's 0.25000" in text
     assert "the lower error on 0 of 2 splits" in text
+
+
+def splits_of(errors):
+    """Two splits for every data set and method."""
+    return [
+        {"experiment": "splits", "data": name, "replication": k, "method": method}
+        | {"error": error, "log_loss": error}
+        for (name, method), error in errors.items()
+        for k in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("methods", [["LDA"], ["OPGD"], ["OPGD, subclasses"]], ids=str)
+def test_results_without_opgd_or_others_are_not_compared(methods, tmp_path):
+    rows = splits_of({("wine", method): 0.1 for method in methods})
+    text = page.write_page(rows, tmp_path).read_text("utf-8")
+    assert f"| {methods[0]} " in text
+    assert "lowest median" not in text
+    figures.save(figures.draw_boxplots(pd.DataFrame(rows)), tmp_path, "splits")
+
+
+def test_data_sets_without_opgd_are_not_counted():
+    errors = {("wine", "OPGD"): 0.1, ("wine", "LDA"): 0.2, ("iris", "LDA"): 0.1}
+    text = page.splits_section(pd.DataFrame(splits_of(errors)))
+    assert "on 1 of 1 data sets" in text
 
 
 def test_choices_are_told_in_words():

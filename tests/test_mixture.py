@@ -141,7 +141,7 @@ def test_penalised_gradient_in_every_metric_agrees_with_central_differences(wine
 def test_one_direction_taken_for_two_is_said_with_metric_identity_only(load):
     X, y, _ = load("seeds")
     X = StandardScaler().fit_transform(X)
-    with pytest.warns(DataWarning, match=r"axes 0 and 1 have a correlation of 0\.9"):
+    with pytest.warns(DataWarning, match=r"axes 1 and 2 have a correlation of 0\.9"):
         paper = OPGDMixture(3, metric="identity", random_state=0).fit(X)
     assert abs(np.corrcoef(paper.transform(X).T)[0, 1]) > 0.9
     model = OPGDMixture(3, random_state=0).fit(X)

@@ -1,5 +1,6 @@
 """Displays: the arrays first, then that drawing them works and says what it should."""
 
+import functools
 import subprocess
 import sys
 import warnings
@@ -14,6 +15,11 @@ from sklearn.pipeline import make_pipeline
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, compare
 from opgd.baselines import (
     CommonPrincipalComponents,
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
     ReducedRankLDA,
     RegularizedDiscriminantAnalysis,
     SlicedAverageVariance,
@@ -345,6 +351,40 @@ def test_long_names_lose_their_middle():
 def test_what_cannot_be_drawn_is_refused(model, call, error, words):
     with pytest.raises(error, match=words):
         call(model)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda own: ProjectionDisplay.from_estimator(own, X, Y, draw=False),
+        lambda own: PairsDisplay.from_estimator(own, X, Y, draw=False),
+        lambda own: LoadingsDisplay.from_estimator(own, X, draw=False),
+        lambda own: ComponentsDisplay.from_estimator(own, X, Y, draw=False),
+        lambda own: loadings_table(own, X),
+    ],
+    ids=["projection", "pairs", "loadings", "components", "table"],
+)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FlexibleDiscriminantAnalysis,
+        GaussianMixturePursuit,
+        KernelDiscriminantAnalysis,
+        KernelNaiveBayes,
+        LikelihoodRatioPursuit,
+    ],
+    ids=lambda own: own.__name__,
+)
+def test_baselines_without_gaussians_on_axes_are_refused_in_words(kind, draw):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__} (is|has) .*axes"):
+        draw(fitted(kind))
+
+
+@functools.cache
+def fitted(kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return kind().fit(X, Y)
 
 
 def test_every_display_draws(plt, model, full, mixture):

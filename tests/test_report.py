@@ -21,11 +21,12 @@ from opgd import (
     OPGDSemiSupervised,
     write_report,
 )
-from opgd.baselines import ReducedRankLDA
-from opgd.report.evaluation import calibration_table, evaluate
+from opgd.baselines import LikelihoodRatioPursuit, ReducedRankLDA
+from opgd.report.evaluation import calibration_table, evaluate, left_out_probabilities
 from opgd.report.rows import packed_centred, packed_steps
 from opgd.report.summary import summarise
-from opgd.report.tour import make_tour, principal_axes, standardised_rows, tour_matrices
+from opgd.report.tour import make_tour, principal_axes, standardised_rows
+from tests.tours import tour_matrices
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",
@@ -85,6 +86,51 @@ def test_training_rows_are_used_where_asked_or_needed(model, wine):
     y[0] = 7
     lonely = OPGDClassifier(n_components=2, shrinkage=0.5).fit(X, y)
     assert "fewer than two" in summarise(lonely, X, y).evaluation.note
+
+
+@pytest.fixture
+def pairs(rng):
+    """Rows that are there twice, with labels that say nothing of them: codes and pairs."""
+    X = np.repeat(rng.normal(size=(40, 2)), 2, axis=0)
+    return X, np.repeat(rng.permutation(40) % 2, 2), np.repeat(np.arange(40), 2)
+
+
+def test_groups_are_left_out_together(pairs):
+    X, y, groups = pairs
+    X = X + 100 * groups[:, None] ** 2  # a copy of the row, or none
+
+    class Memory(ReducedRankLDA):
+        """Knows the rows that it was fitted to."""
+
+        def fit(self, X, y):
+            self.seen = {tuple(row) for row in X}
+            return super().fit(X, y)
+
+        def predict_proba(self, X):
+            known = [tuple(row) in self.seen for row in X]
+            return np.column_stack([known, np.logical_not(known)]).astype(float)
+
+    model = Memory().fit(X, y)
+    alone, how = left_out_probabilities(model, X, y, y, 5)
+    assert alone[:, 0].any()
+    assert "5 folds was" in how
+    together, how = left_out_probabilities(model, X, y, y, 5, groups)
+    assert not together[:, 0].any()
+    assert "5 folds of groups was" in how
+    codes = np.where(np.arange(80) % 2, y, -1)  # rows without a label go with their group
+    some, _ = left_out_probabilities(model, X, y, codes, 5, groups)
+    assert not some[codes >= 0, 0].any()
+
+
+def test_groups_that_cannot_be_left_out_are_told(pairs):
+    X, y, groups = pairs
+    model = ReducedRankLDA().fit(X, y)
+    few, how = left_out_probabilities(model, X, y, y, 5, groups % 3)
+    assert not np.isnan(few).any()
+    assert "each of 3 folds of groups" in how
+    for own, words in [(0 * groups, "of one group"), (y, "some class is only in groups")]:
+        assert left_out_probabilities(model, X, y, y, 5, own)[0] is None
+        assert words in left_out_probabilities(model, X, y, y, 5, own)[1]
 
 
 def test_evaluation_counts_by_hand():
@@ -324,6 +370,9 @@ def test_wrong_arguments_are_named(model, wine, tmp_path):
         write_report(model, wine.data, wine.target[:5], path=path)
     with pytest.raises(TypeError, match="LogisticRegression"):
         write_report(LogisticRegression(), wine.data, wine.target, path=path)
+    pursuit = LikelihoodRatioPursuit().fit(wine.data, wine.target)
+    with pytest.raises(TypeError, match="no Gaussians on all of them"):
+        write_report(pursuit, wine.data, wine.target, path=path)
     with pytest.raises(NotFittedError):
         write_report(OPGDClassifier(), wine.data, wine.target, path=path)
     mixture = OPGDMixture(2, random_state=0).fit(wine.data)

@@ -10,7 +10,8 @@ import pytest
 from sklearn.datasets import load_wine
 
 from opgd import OPGDClassifier, OPGDMixture, write_report
-from opgd.report.tour import make_tour, principal_axes, standardised_rows, tour_matrices
+from opgd.report.tour import make_tour, principal_axes, standardised_rows
+from tests.tours import tour_matrices
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:

@@ -842,3 +842,14 @@ def test_warnings_point_to_where_the_user_called(iris):
 def test_verbose_prints_the_likelihood(wine, capsys):
     OPGDSemiSupervised(verbose=5).fit(wine[0], some_of(wine[1]))
     assert "log-likelihood" in capsys.readouterr().out
+
+
+def test_scores_need_a_labelled_row_that_counts(iris):
+    X, y = iris
+    few = some_of(y)
+    model = OPGDSemiSupervised(n_components=1).fit(X, few)
+    weights = np.where(few < 0, 1.0, 0.0)
+    with pytest.raises(ValueError, match="no labelled rows to score"):
+        model.score(X, few, sample_weight=weights)
+    weights[0] = 2.0
+    assert model.score(X, few, sample_weight=weights) == model.score(X[:1], few[:1])

@@ -40,7 +40,7 @@ def unpack(stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, AnyAr
     start = stream.read(8)
     length = int.from_bytes(start, "little")
     if size < 8 or len(start) < 8 or length > min(MAX_HEADER, size):
-        raise Unfit("it is no safetensors file, or only the beginning of one")
+        raise Unfit("it is no model file (safetensors), or only the beginning of one")
     header = stream.read(length)
     if 8 + length > size or len(header) < length:
         raise Unfit("it is only the beginning of a file")

@@ -29,9 +29,10 @@ def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     except (TypeError, ValueError) as error:
         words = _not_numbers(X)
         if words:
+            which = f" ({error})" if "could not convert" in str(error) else ""
             raise ValueError(
-                f"X has columns that are no real numbers: {_listed(words)}; leave them out or "
-                "encode them as numbers."
+                f"X has columns that are no real numbers: {_listed(words)}{which}; leave them out "
+                "or encode them as numbers."
             ) from None
         # something else may be wrong too, and comes first
         found = _not_finite(X) if "Input X contains" in str(error) else None

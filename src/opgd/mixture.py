@@ -452,9 +452,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         if correlations[j, i] < SAME_AXES:
             return []
         return [
-            f"scores on the axes {i} and {j} have a correlation of {correlations[j, i]:.2f}: "
-            "with collinear columns (see eigenvalues_) metric='identity' can mistake one direction "
-            "for two; metric='covariance' does not"
+            f"scores on the axes {i + 1} and {j + 1} have a correlation of "
+            f"{correlations[j, i]:.2f}: with collinear columns (see eigenvalues_) "
+            "metric='identity' can mistake one direction for two; metric='covariance' does not"
         ]
 
     def _log_joint(self, X: Any) -> FloatArray:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._files import free_path, write_whole
 from opgd._model_bytes import pack, unpack
 from opgd._model_parts import ESTIMATORS
 from opgd._model_state import described, loaded
@@ -81,10 +81,10 @@ one of `opgd.baselines`
         )
     check_is_fitted(estimator)
     _check_notes(notes)
-    path = _new_file(path, overwrite)
+    path = free_path(path, overwrite)
     writer, left_out = Writer(), dict[str, str]()
     try:
-        model = {"opgd": _our_version(), **described(estimator, writer, "", left_out)}
+        model = {"opgd": our_version(), **described(estimator, writer, "", left_out)}
         model |= {"left_out": left_out} | ({} if notes is None else {"notes": notes})
         data = pack(model, writer.tensors)
         loaded(*unpack(BytesIO(data), len(data)))
@@ -98,7 +98,7 @@ one of `opgd.baselines`
             "The loaded model has defaults instead, which matters when it is fitted again.",
             DataWarning,
         )
-    _write(path, data, overwrite)
+    write_whole(path, data, overwrite)
 
 
 def load_model(path: Any) -> Any:
@@ -194,51 +194,9 @@ def _check_notes(notes: Any) -> None:
         raise TypeError("notes must be a dict of plain data: what JSON can hold.")
 
 
-def _our_version() -> str:
+def our_version() -> str:
+    """The installed version of this package, for files to say."""
     try:
         return version("opgd")
     except PackageNotFoundError:
         return "unknown"
-
-
-def _new_file(path: Any, overwrite: bool) -> Path:
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"Cannot save to {str(path)!r}: it is a folder.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"Cannot save to {str(path)!r}: there is no such folder.")
-    if os.path.lexists(path) and not overwrite:
-        raise _exists(path)
-    return path
-
-
-def _exists(path: Path) -> FileExistsError:
-    return FileExistsError(
-        f"Cannot save to {str(path)!r}: there is such a file; overwrite=True replaces it."
-    )
-
-
-def _write(path: Path, data: bytes, overwrite: bool) -> None:
-    """Write under another name in the same folder, then give the complete file its name."""
-    temporary = path.with_name(f".opgd-{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        _give_name(temporary, path, overwrite)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
-    if not overwrite:
-        try:
-            os.link(temporary, path)  # unlike a replacement, this fails if there is a file by now
-            return
-        except FileExistsError:
-            raise _exists(path) from None
-        except OSError:  # not every file system has links
-            if os.path.lexists(path):
-                raise _exists(path) from None
-    os.replace(temporary, path)

@@ -105,7 +105,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
         same `tol`. The samples are always the same ones. It costs about half the passes over the
         rows, and may end in another optimum than a search among all rows from the beginning.
     n_jobs : int, default=None
-        Threads that share the rows; None means one, -1 all cores.
+        Threads that share the rows, for the same result; None means one, -1 all cores.
     verbose : int, default=0
         Above 0, print the log-likelihood every ``verbose`` iterations.
 
@@ -277,8 +277,10 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         check_consistent_length(predicted, y)
         weights = check_sample_weight(here(sample_weight), predicted)
         known = ~is_missing(y, self.unlabeled)
+        if weights is not None:
+            known &= weights > 0
         if not known.any():
-            raise ValueError("y has no labelled rows to score.")
+            raise ValueError("y has no labelled rows to score (of positive weight, if weighted).")
         codes = codes_among(y, self.classes_, self.unlabeled)
         right = codes == np.searchsorted(self.classes_, predicted)
         return float(np.average(right[known], weights=None if weights is None else weights[known]))

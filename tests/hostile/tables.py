@@ -68,12 +68,18 @@ def missing_objects(model):
         fit_refused(model, own, y, "'c', first in row 4")
 
 
-@hostile("words in a column", f"{REFUSED} with the first of them")
+@hostile("words in a column", f"{REFUSED} with its name and the first word")
 def words(model):
     X, y = frame()
     X = X.astype(object)
     X.loc[2, "a"] = "much"
-    fit_refused(model, X, y, "could not convert string to float: 'much'")
+    fit_refused(model, X, y, r"no real numbers: 'a' \(could not convert string to float: 'much'\)")
+
+
+@hostile("a column of dates", f"{REFUSED} with its name")
+def dates(model):
+    X, y = frame()
+    fit_refused(model, X.assign(b=pd.Timestamp("2020-01-01")), y, "no real numbers: 'b'; leave")
 
 
 @hostile("complex numbers", REFUSED)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from opgd.cli.streams import forget_output
+
 __all__ = ["main"]
 
 NEEDED = ("typer", "rich", "polars", "pandas", "safetensors")
@@ -53,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "OPGD_TRACEBACK" in os.environ:
             raise
         if isinstance(error, OSError) and error.errno in FULL:
-            _forget_output()
+            forget_output()
             _end(f"cannot write: {error.strerror}.", 1)
         if isinstance(error, USERS) and type(error).__name__ != "LinAlgError":
             _end(_in_options(error), 2)
@@ -87,20 +89,6 @@ def _ended_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
-
-
-def _forget_output() -> None:
-    """Send what the standard output still holds to nowhere: the interpreter tries again at its end.
-
-    A stream that is no file of the system has nothing to hold.
-    """
-    try:
-        number = sys.stdout.fileno()
-    except OSError:
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, number)
-    os.close(nowhere)
 
 
 def _end(sentence: str, code: int) -> None:

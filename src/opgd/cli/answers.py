@@ -12,15 +12,16 @@ from opgd.cli.text import quoted
 
 
 def predictions(model: Model, X: Any, *, proba: bool) -> dict[str, Any]:
-    """Prediction, its probability, and how usual the row is for the nearest Gaussian."""
+    """Prediction, its probability, and how usual the row is for the nearest Gaussian, if any."""
     estimator = model.estimator
     probabilities = estimator.predict_proba(X)
     is_classifier = hasattr(estimator, "classes_")
     columns: dict[str, Any] = {
         "prediction" if is_classifier else "cluster": estimator.predict(X),
         "probability": probabilities.max(axis=1),
-        "typicality": estimator.typicality(X),
     }
+    if hasattr(estimator, "typicality"):  # densities of other kinds have no Gaussian to be near
+        columns["typicality"] = estimator.typicality(X)
     if proba:
         groups = estimator.classes_.tolist() if is_classifier else range(probabilities.shape[1])
         columns |= {f"probability_{group}": probabilities[:, k] for k, group in enumerate(groups)}
@@ -29,7 +30,7 @@ def predictions(model: Model, X: Any, *, proba: bool) -> dict[str, Any]:
 
 def scores(model: Model, X: Any) -> dict[str, Any]:
     """Rows on the axes."""
-    if not hasattr(model.estimator, "components_"):
+    if not hasattr(model.estimator, "transform"):
         raise BadInput(f"{type(model.estimator).__name__} has no axes to place rows on.")
     own = np.asarray(model.estimator.transform(X))
     return {f"axis_{j + 1}": own[:, j] for j in range(own.shape[1])}

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from opgd.cli.errors import BadInput
 from opgd.cli.options import (
     MODEL,
     ROWS,
@@ -21,6 +22,7 @@ from opgd.cli.options import (
     Use,
 )
 from opgd.cli.settings import whole_or_share
+from opgd.cli.text import quoted
 from opgd.cli.voice import Voice, console
 
 
@@ -30,7 +32,9 @@ def compare(
     methods: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME;NAME", rich_help_panel=MODEL, help="Only these, separated by semicolons."
+            metavar="NAME;NAME",
+            rich_help_panel=MODEL,
+            help="Only these, separated by semicolons; all further ones with 'all'.",
         ),
     ] = None,
     cv: Annotated[int, typer.Option(min=2, rich_help_panel=MODEL, help="Folds to test on.")] = 5,
@@ -52,12 +56,12 @@ def compare(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare OPGD with LDA, RDA, SAVE, CPCDA and MDA on the same folds of a table.
+    """Compare OPGD, as in the paper and with all settings, to LDA, RDA, SAVE, CPCDA and MDA.
 
     opgd compare wine.csv --target cultivar
 
-    Every method has its settings chosen on the training folds. With -o, the table of all folds
-    is written.
+    All get the same folds of a table, and their settings are chosen on the training folds. With -o,
+    the table of all folds is written.
     """
     from opgd import compare as run
     from opgd.cli.output import TableOutput
@@ -68,6 +72,7 @@ def compare(
     voice = Voice(quiet, as_json)
     check_imputation(impute)
     folds = whole_or_share("--inner-cv", inner_cv)
+    chosen = None if methods is None else _method_names(methods)
     table_output = None
     if output is not None:
         table_output = TableOutput(output, force=force, inputs=[data], raw=False)
@@ -78,7 +83,7 @@ def compare(
         results = run(
             training.X,
             training.y,
-            None if methods is None else [name.strip() for name in methods.split(";")],
+            chosen,
             cv=cv,
             inner_cv=folds,
             n_jobs=jobs,
@@ -121,6 +126,23 @@ def _summary(results: Any) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _method_names(text: str) -> str | list[str]:
+    """What --methods says: "all", or names that exist."""
+    from opgd.comparison import default_estimators, further_estimators
+
+    if text.strip() == "all":
+        return "all"
+    names = [name.strip() for name in text.split(";")]
+    known = [*default_estimators(2, 2), *further_estimators(2, 2)]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise BadInput(
+            f"--methods has no method {quoted(unknown[0])}; there are {'; '.join(known)}. "
+            "Separate them by semicolons."
+        )
+    return names
 
 
 def _page(rows: list[dict[str, Any]], cv: int) -> Any:

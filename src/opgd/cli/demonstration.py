@@ -35,7 +35,9 @@ def demo(
     from opgd.cli.estimates import chosen_error, training_notes
     from opgd.cli.output import TableOutput, new_file
     from opgd.model_file import save_model
+    from opgd.report.html import packages
 
+    packages()  # what the report needs is asked for before anything is written
     voice = Voice(quiet, as_json)
     out.mkdir(parents=True, exist_ok=True)
     paths = {key: out / f"{table}{end}" for key, end in ENDS.items()}

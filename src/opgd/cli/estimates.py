@@ -35,8 +35,12 @@ def left_out_error(estimator: Any, training: Any, cv: int | float) -> dict[str, 
     codes = class_codes(estimator, training.y)
     rows = training.X.to_numpy()
     n_folds = cv if isinstance(cv, int) and training.weights is None else 0
-    probabilities, how = left_out_probabilities(estimator, rows, training.y, codes, n_folds)
+    probabilities, how = left_out_probabilities(
+        estimator, rows, training.y, codes, n_folds, training.groups
+    )
     if probabilities is None:
-        probabilities, how = estimator.predict_proba(training.X), "the training rows themselves"
+        reason = f": {how}" if n_folds else ""
+        probabilities = estimator.predict_proba(training.X)
+        how = f"the training rows themselves{reason}"
     found = evaluate(probabilities, codes, "", how)
     return {"error": found.error, "log_loss": found.log_loss, "estimated_by": how}

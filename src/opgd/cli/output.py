@@ -8,11 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
+from opgd._files import free_path, write_whole
 from opgd.cli.delimited import NUMBER
 from opgd.cli.errors import BadInput
+from opgd.cli.streams import forget_output
 from opgd.cli.text import quoted
 from opgd.cli.voice import Voice
-from opgd.model_file import _new_file, _write
 
 STANDARD_OUTPUT = "-"
 FORMULA = re.compile("[=@\t\r\n\uff1d\uff20]|[+\\-\uff0b\uff0d].", re.DOTALL)
@@ -25,7 +26,7 @@ The last of each kind are wide forms, which some of them take for the narrow one
 def new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
     """A path that may be written, known before the work begins; never one that is read."""
     try:
-        target = _new_file(path, force)
+        target = free_path(path, force)
     except FileExistsError:
         raise BadInput(f"There is a file {quoted(path)} already; --force replaces it.") from None
     except IsADirectoryError:
@@ -63,7 +64,7 @@ class TableOutput:
         if self.path is None:
             _to_standard_output(buffer.getvalue())
         else:
-            _write(self.path, buffer.getvalue(), self.force)
+            write_whole(self.path, buffer.getvalue(), self.force)
 
 
 def _to_standard_output(data: bytes) -> None:
@@ -72,7 +73,7 @@ def _to_standard_output(data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:  # whoever reads has enough; the interpreter must not try again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        forget_output()
 
 
 def _without_formulas(frame: pl.DataFrame, voice: Voice) -> pl.DataFrame:

@@ -48,13 +48,15 @@ def report(
     from opgd import write_report
     from opgd.cli.models import open_model
     from opgd.cli.output import new_file
+    from opgd.plotting._fitted import has_gaussians_on_axes
 
     voice = Voice(quiet, as_json)
     tables = [data] if test is None else [data, test]
     path = new_file(output, force=force, inputs=[model, *tables])
     own = open_model(model)
-    if not hasattr(own.estimator, "components_"):
-        raise BadInput(f"{type(own.estimator).__name__} has no axes, which a report draws.")
+    if not has_gaussians_on_axes(own.estimator):
+        name = type(own.estimator).__name__
+        raise BadInput(f"{name} has no axes with Gaussians on them, which a report draws.")
     is_classifier = hasattr(own.estimator, "classes_")
     label_column = target or own.target
     if is_classifier and label_column is None:

@@ -85,7 +85,8 @@ class Settings:
             largest = max((training.y == label).sum() for label in set(training.y.tolist()))
             if largest < self.cv:
                 raise BadInput(
-                    f"--cv {self.cv} needs a class with so many rows; the largest has {largest}."
+                    f"{self.cv} folds (--cv) need a class with so many rows; the largest has "
+                    f"{largest}."
                 )
 
 
@@ -112,7 +113,6 @@ def _values(
             values.append(part.strip() if part.strip() == word else kind(part.strip()))
         except ValueError:
             wanted = "a whole number" if kind is int else "a number"
-            also = f" or {word}" if word or option == "--axes" else ""
-            also = " or auto" if also else ""
+            also = " or auto" if word or option == "--axes" else ""
             raise BadInput(f"{option} is {wanted}{also}, not {quoted(part)}.") from None
     return values

@@ -1,5 +1,6 @@
 """The paper's figures: boxplots of the splits, Texture, Forest and Seeds."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
+from opgd._files import write_whole
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import standardised
@@ -103,7 +105,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     """As PNG and SVG, each of them whole or not at all."""
     for ending in ("png", "svg"):
         metadata: dict[str, Any] = {"Date": None} if ending == "svg" else {}
-        temporary = folder / f"{name}.{ending}.tmp"
-        figure.savefig(temporary, format=ending, dpi=150, metadata=metadata)
-        temporary.replace(folder / f"{name}.{ending}")
+        picture = io.BytesIO()
+        figure.savefig(picture, format=ending, dpi=150, metadata=metadata)
+        write_whole(folder / f"{name}.{ending}", picture.getvalue(), overwrite=True)
     plt.close(figure)

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from opgd._files import write_whole
+
 PACKAGES = ["opgd", "numpy", "scipy", "scikit-learn"]
 
 
@@ -85,9 +87,8 @@ class Store:
                     "folder for these, or remove that one."
                 )
             new = old | new
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(new, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        temporary.replace(path)
+        text = json.dumps(new, indent=2, sort_keys=True) + "\n"
+        write_whole(path, text.encode("utf-8"), overwrite=True)
 
 
 def versions() -> dict[str, str]:

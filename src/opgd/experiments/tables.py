@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from opgd._files import write_whole
 from opgd.experiments.classification import METHODS, OWN_METHODS
 from opgd.experiments.paper import CLUSTERING, VOWEL
 
@@ -145,6 +146,4 @@ def _line(cells: Sequence[str], widths: list[int]) -> str:
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """A table as a file, whole or not at all."""
-    temporary = path.with_suffix(".tmp")
-    table.to_csv(temporary, index=False)
-    temporary.replace(path)
+    write_whole(path, table.to_csv(index=False).encode("utf-8"), overwrite=True)

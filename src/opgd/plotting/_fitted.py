@@ -7,14 +7,19 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._estimator import AxesMixin, GaussianClassifier
+from opgd._estimator import AxesMixin, GaussianClassifier, GaussianModel
 from opgd._labels import codes_among, is_missing, label_array
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
+def has_gaussians_on_axes(estimator: Any) -> bool:
+    """Whether this is an estimator of ours with what displays and reports draw."""
+    return isinstance(estimator, AxesMixin) and isinstance(estimator, GaussianModel)
+
+
 def check_has_axes(estimator: Any) -> None:
-    """Refuse what has no axes, and what is not fitted."""
+    """Refuse what has no axes, or no Gaussians on them, and what is not fitted."""
     if not isinstance(estimator, AxesMixin):
         advice = ""
         if hasattr(estimator, "steps"):
@@ -23,6 +28,11 @@ def check_has_axes(estimator: Any) -> None:
             advice = "; of a search, pass its best_estimator_"
         raise TypeError(
             f"{type(estimator).__name__} is no estimator of opgd that has axes{advice}."
+        )
+    if not has_gaussians_on_axes(estimator):
+        raise TypeError(
+            f"{type(estimator).__name__} has axes, but no Gaussians on all of them together, "
+            "which is what displays and reports draw."
         )
     check_is_fitted(estimator)
 

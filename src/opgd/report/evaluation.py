@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from opgd._validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -112,29 +112,39 @@ def calibration_table(confidence: FloatArray, right: AnyArray) -> dict[str, list
 
 
 def left_out_probabilities(
-    estimator: Any, X: AnyArray, y: AnyArray, codes: IntArray, cv: int
+    estimator: Any,
+    X: AnyArray,
+    y: AnyArray,
+    codes: IntArray,
+    cv: int,
+    groups: AnyArray | None = None,
 ) -> tuple[FloatArray | None, str]:
     """Probabilities for labelled rows by copies that have not seen them, (n, K), and how.
 
-    Rows without a label stay in every training part, and get nan. None, and the reason, where
-    there is no cross-validation.
+    Rows without a label stay in every training part, and get nan. With groups (n,), a copy has
+    seen no row of the groups that it predicts, labelled or not. None, and the reason, where there
+    is no cross-validation.
     """
     check_integer("cv", cv)
     labelled = np.flatnonzero(codes >= 0)
     smallest = int(np.bincount(codes[labelled], minlength=len(estimator.classes_)).min())
     folds = min(cv, smallest)
+    if groups is not None:
+        folds = min(folds, len(np.unique(groups[labelled])))
     if cv < 2:
         return None, "cross-validation was not asked for"
     if len(X) > MOST_ROWS or X.size > MOST_VALUES:
-        return None, "there are too many rows for cross-validation within a report"
-    if folds < 2:
+        return None, "there are too many rows to fit copies without some of them"
+    if smallest < 2:
         return None, "a class has fewer than two labelled rows"
+    if folds < 2:
+        return None, "all labelled rows are of one group"
     model = getattr(estimator, "best_estimator_", estimator)
     probabilities = np.full((len(X), len(estimator.classes_)), np.nan)
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
-    for _, part in splitter.split(labelled, codes[labelled]):
-        out = labelled[part]
-        seen = np.setdiff1d(np.arange(len(X)), out)
+    splits = _splits(labelled, codes, folds, groups)
+    if any(_lacks_a_class(codes[seen], len(estimator.classes_)) for seen, _ in splits):
+        return None, "some class is only in groups that would be left out together"
+    for seen, out in splits:
         copy = clone(model)
         try:
             with warnings.catch_warnings():
@@ -145,6 +155,27 @@ def left_out_probabilities(
         copy._temperature = model._temperature
         probabilities[out] = copy.predict_proba(X[out])
     chosen = "with the chosen settings, " if model is not estimator else ""
+    together = "" if groups is None else " of groups"
     return probabilities, (
-        f"each of {folds} folds was predicted by a copy of the model, {chosen}fitted to the others"
+        f"each of {len(splits)} folds{together} was predicted by a copy of the model, {chosen}"
+        "fitted to the others"
     )
+
+
+def _splits(
+    labelled: IntArray, codes: IntArray, folds: int, groups: AnyArray | None
+) -> list[tuple[IntArray, IntArray]]:
+    """Rows to fit to and labelled rows to predict, fold by fold."""
+    everything = np.arange(len(codes))
+    if groups is None:
+        alone = StratifiedKFold(folds, shuffle=True, random_state=0)
+        parts = [labelled[part] for _, part in alone.split(labelled, codes[labelled])]
+        return [(np.setdiff1d(everything, out), out) for out in parts]
+    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
+    own = splitter.split(labelled, codes[labelled], groups[labelled])
+    parts = [labelled[part] for _, part in own if len(part)]  # few large groups can leave it empty
+    return [(np.flatnonzero(~np.isin(groups, groups[out])), out) for out in parts]
+
+
+def _lacks_a_class(codes: IntArray, n_classes: int) -> bool:
+    return len(np.unique(codes[codes >= 0])) < n_classes

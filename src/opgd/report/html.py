@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from opgd.model_file import our_version
 from opgd.plotting._fitted import percentage
 from opgd.plotting._text import shortened
 from opgd.report.summary import Summary
@@ -18,7 +19,7 @@ MOST_CLASSES = 20
 
 def render(summary: Summary) -> str:
     """The page. The same summary gives the same text."""
-    environment, plotly = _packages()
+    environment, plotly = packages()
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
     page: str = environment.get_template("report.html").render(
         s=summary,
@@ -28,12 +29,12 @@ def render(summary: Summary) -> str:
         script=_inline(script),
         data=_inline(safe_json(summary.page)),
         most_classes=MOST_CLASSES,
-        version=_version(),
+        version=our_version(),
     )
     return page
 
 
-def _packages() -> tuple[Any, str]:
+def packages() -> tuple[Any, str]:
     """The environment of the templates, and plotly's script."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -103,12 +104,3 @@ def small(value: float) -> str:
 def short(text: str, longest: int = 40) -> str:
     """Text that is not too long for a table; the whole of it is in the title of its element."""
     return shortened(text, longest)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("opgd")
-    except PackageNotFoundError:
-        return "unknown"

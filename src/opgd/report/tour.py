@@ -25,7 +25,7 @@ PARALLEL = 1e-6
 
 @dataclass(frozen=True)
 class Tour:
-    """Picture at t: pca @ A(t) + scores @ B(t), by 2 x 2 matrices (see `tour_matrices`)."""
+    """Picture at t: pca @ A(t) + scores @ B(t), by 2 x 2 matrices that tour.js makes of these."""
 
     from_pca: FloatArray  # (2, 2), principal components to principal vectors
     from_scores: FloatArray  # (2, 2), centred scores to principal vectors
@@ -87,18 +87,6 @@ def _reversed(
 
 def _angle(rotation: FloatArray) -> float:
     return float(np.arctan2(rotation[0, 1], rotation[0, 0]))  # row vectors are turned
-
-
-def tour_matrices(tour: Tour, t: float) -> tuple[FloatArray, FloatArray]:
-    """A(t) and B(t); the page computes the same."""
-    parallel = tour.angles < PARALLEL
-    safe = np.where(parallel, 1.0, tour.angles)
-    first = np.where(parallel, 1 - t, np.sin((1 - t) * safe) / np.sin(safe))
-    second = np.where(parallel, t, np.sin(t * safe) / np.sin(safe))
-    turn = (1 - t) * tour.turns[0] + t * tour.turns[1]
-    rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    inside = rotation @ ((1 - t) * np.eye(2) + t * tour.stretch)
-    return (tour.from_pca * first) @ inside, (tour.from_scores * second) @ inside
 
 
 def tour_data(tour: Tour) -> dict[str, Any]:

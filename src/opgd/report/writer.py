@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from opgd.model_file import _new_file, _write
+from opgd._files import free_path, write_whole
 
 MOST_ROWS = 50_000
 
@@ -35,7 +35,7 @@ def write_report(
     ----------
     estimator : fitted estimator of opgd that has axes
         A classifier, its search by cross-validation, a partly labelled one, a mixture, or a
-        baseline with axes.
+        baseline with axes and Gaussians on them (the two pursuits have densities of other kinds).
     X : array-like of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,), default=None
@@ -80,10 +80,10 @@ def write_report(
     from opgd.report.html import render
     from opgd.report.summary import summarise
 
-    target = _new_file(path, overwrite)
+    target = free_path(path, overwrite)
     summary = summarise(
         estimator, X, y, title=title, X_test=X_test, y_test=y_test, cv=cv, max_rows=max_rows
     )
     # a lone surrogate in a name cannot be encoded
-    _write(target, render(summary).encode("utf-8", "replace"), overwrite)
+    write_whole(target, render(summary).encode("utf-8", "replace"), overwrite)
     return target
