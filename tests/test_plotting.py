@@ -69,6 +69,7 @@ def plt():
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # pages that ran in this process may have left some
     yield plt
     for number in plt.get_fignums():
         plt.figure(number).canvas.draw()
