@@ -27,17 +27,16 @@ def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
     except (TypeError, ValueError) as error:
-        words = _not_numbers(X)
+        found = _not_finite(X) if "Input X contains" in str(error) else None
+        words = [] if found else _not_numbers(X)
         if words:
             which = f" ({error})" if "could not convert" in str(error) else ""
             raise ValueError(
                 f"X has columns that are no real numbers: {_listed(words)}{which}; leave them out "
                 "or encode them as numbers."
             ) from None
-        # something else may be wrong too, and comes first
-        found = _not_finite(X) if "Input X contains" in str(error) else None
         if found is None:
-            raise
+            raise  # something else is wrong
     columns, row = found
     raise ValueError(
         f"Input X contains NaN or infinity in {columns}, first in row {row}; "
@@ -58,9 +57,9 @@ def _not_numbers(X: Any) -> list[str]:
     refused = []
     for name in getattr(X, "columns", []):
         try:
-            column = np.asarray(X[name]).reshape(-1, 1)
+            column = X[[name]]  # a frame, of which missing values are understood
             check_array(column, dtype=FLOAT_DTYPES, ensure_all_finite=False, ensure_min_samples=0)
-            is_number = column.dtype.kind not in "mM"  # dates would count as nanoseconds
+            is_number = np.asarray(X[name]).dtype.kind not in "mM"  # dates count as nanoseconds
         except (TypeError, ValueError):
             is_number = False
         if not is_number:
