@@ -54,17 +54,20 @@ def _refuse_equal_names(X: Any) -> None:
 
 def _not_numbers(X: Any) -> list[str]:
     """Names of the columns of a frame that cannot be read as numbers."""
-    refused = []
-    for name in getattr(X, "columns", []):
-        try:
-            column = X[[name]]  # a frame, of which missing values are understood
-            check_array(column, dtype=FLOAT_DTYPES, ensure_all_finite=False, ensure_min_samples=0)
-            is_number = np.asarray(X[name]).dtype.kind not in "mM"  # dates count as nanoseconds
-        except (TypeError, ValueError):
-            is_number = False
-        if not is_number:
-            refused.append(repr(name))
-    return refused
+    if not hasattr(X, "columns") or _is_numeric(X):
+        return []  # something else is wrong
+    names = list(X.columns)
+    # dates count as nanoseconds when they are alone
+    dates = [name for name in names if np.asarray(X[name]).dtype.kind in "mM"]
+    return [repr(name) for name in names if name in dates or not _is_numeric(X[[name]])]
+
+
+def _is_numeric(frame: Any) -> bool:
+    try:
+        check_array(frame, dtype=FLOAT_DTYPES, ensure_all_finite=False, ensure_min_samples=0)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _listed(names: list[str]) -> str:
