@@ -6,12 +6,10 @@ import json
 import os
 import re
 import shlex
-import signal
 import stat
 import subprocess
 import sys
 import textwrap
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -190,24 +188,6 @@ def test_readers_that_leave_early_cost_no_descriptor(monkeypatch):
         before = os.listdir("/proc/self/fd")
         _to_standard_output(b"nobody reads this")
         assert os.listdir("/proc/self/fd") == before
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-def test_an_interrupt_leaves_nothing(tmp_path, rng):
-    table = pd.DataFrame(rng.normal(size=(3000, 40)), columns=[f"x{j}" for j in range(40)])
-    table = table.assign(id=np.arange(3000), y=rng.integers(0, 6, 3000))
-    table.to_csv(tmp_path / "long.csv", index=False)
-    call = [*COMMAND, "fit", "long.csv", "-t", "y", "-o", "m.opgd"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(call, cwd=tmp_path, **pipes) as process:
-        assert b"counts the rows" in process.stderr.readline()  # the last words before the fit
-        time.sleep(0.5)
-        assert process.poll() is None, "the fit was over before it could be interrupted"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert (out, err) == (b"", b"")
-    assert [own.name for own in tmp_path.iterdir()] == ["long.csv"]
 
 
 # new rows
@@ -705,3 +685,28 @@ def test_methods_to_compare_are_told_apart_by_semicolons():
     assert refused.code == 2
     assert "no method 'LDA,RDA'" in refused.err
     assert "semicolons" in refused.err
+
+
+def test_a_report_leaves_out_groups_as_the_fit_did(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    rows = rows.assign(y=np.tile(["p", "q"], 20), who=np.arange(40))
+    pd.concat([rows] * 3).to_csv("copies.csv", index=False)  # who has seen one has seen all
+    ran("fit", "copies.csv", "-t", "y", "--axes", 2, "--groups", "who", "-o", "m.opgd")
+    ran("report", "m.opgd", "copies.csv", "-o", "groups.html")
+    page = Path("groups.html").read_text("utf-8")
+    assert "folds of groups was predicted" in page
+    pd.concat([rows] * 3).drop(columns="who").to_csv("without.csv", index=False)
+    refused = run("report", "m.opgd", "without.csv", "-o", "other.html")
+    assert refused.code == 2
+    assert "'who'" in refused.err
+    assert not Path("other.html").exists()
+    ran("report", "m.opgd", "without.csv", "--cv", 0, "-o", "training.html")
+
+
+def test_a_demonstration_asks_for_its_packages_before_it_writes(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    done = run("demo", "wine", "--out", tmp_path / "d")
+    assert done.code != 0
+    assert "opgd[report]" in done.err
+    assert not (tmp_path / "d").exists()

@@ -16,7 +16,7 @@ from opgd.experiments.store import Key, Store
 
 pytest.importorskip("typer")
 
-from tests.test_cli import assert_refused, ran, run
+from tests.test_cli import ran
 
 QUIET = Console(quiet=True)
 
@@ -53,19 +53,6 @@ def test_the_commands_steps_read_what_is_there(tmp_path, load):
     before = (tmp_path / "RESULTS.md").read_text("utf-8")
     ran("reproduce", "tables", "--out", tmp_path)
     assert (tmp_path / "RESULTS.md").read_text("utf-8") == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["everything"], "no experiment 'everything'"),
-        (["vowel", "--datasets", "mnist"], "no data set 'mnist'"),
-        (["vowel", "--methods", "SVM"], "no method 'SVM'"),
-    ],
-)
-def test_unknown_names_are_refused_before_anything_is_made(arguments, words, tmp_path):
-    assert_refused(run("reproduce", *arguments, "--out", tmp_path / "o"), [words])
-    assert not (tmp_path / "o").exists()
 
 
 @pytest.mark.filterwarnings("ignore::opgd.DataWarning")  # the failure that the paper shows

@@ -400,3 +400,20 @@ def test_fifty_thousand_rows_fit_into_fifteen_megabytes(rng, tmp_path):
     path = write_report(model, X, y, path=tmp_path / "r.html")
     assert path.stat().st_size < 15e6
     assert len(embedded(path)["columns"]) == 30
+
+
+def test_groups_are_left_out_together_and_must_be_known(tmp_path, rng):
+    X, y = np.tile(rng.normal(size=(40, 3)), (3, 1)), np.tile(np.arange(40) % 2, 3)
+    model, groups = OPGDClassifier(2).fit(X, y), np.tile(np.arange(40), 3)
+    alone, together = (
+        summarise(model, X, y, groups=own).evaluation.log_loss for own in (None, groups)
+    )
+    assert together > alone + 0.1  # a copy of a row gives its label away
+    path = tmp_path / "r.html"
+    with pytest.raises(ValueError, match="missing values"):
+        write_report(model, X, y, path=path, groups=np.where(groups == 3, np.nan, groups))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        write_report(model, X, y, path=path, groups=groups[1:])
+    with pytest.raises(ValueError, match="groups are for classifiers"):
+        write_report(OPGDMixture(2).fit(X), X, path=path, groups=groups)
+    assert not path.exists()

@@ -3,11 +3,14 @@
 from typing import Any
 
 
-def training_notes(fitted: Any, target: str, y: Any, n_left_out: int = 0) -> dict[str, Any]:
-    """The training rows in numbers, for the model file."""
+def training_notes(
+    fitted: Any, target: str, y: Any, n_left_out: int = 0, groups: str | None = None
+) -> dict[str, Any]:
+    """The training rows in numbers, for the model file; `groups` is a column, if there is one."""
     counts = [int((y == label).sum()) for label in fitted.classes_]
     return {
         "target": target,
+        **({} if groups is None else {"groups": groups}),
         "rows": len(y),
         "rows_left_out": n_left_out,
         "class_counts": counts,

@@ -120,7 +120,7 @@ def fit(
     )
     training = prepare(read_table(data, voice), choice, voice)
     fitted, estimate = settings.fitted(estimator, training, voice)
-    notes = training_notes(fitted, target, training.y, training.n_left_out) | estimate
+    notes = training_notes(fitted, target, training.y, training.n_left_out, groups) | estimate
     save_model(
         fitted,
         path,

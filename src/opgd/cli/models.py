@@ -34,8 +34,16 @@ class Model:
     @property
     def target(self) -> str | None:
         """The column of labels in the training table."""
-        target = self.training.get("target")
-        return target if isinstance(target, str) else None
+        return self._noted("target")
+
+    @property
+    def groups(self) -> str | None:
+        """The column of groups in the training table, if rows were left out by it."""
+        return self._noted("groups")
+
+    def _noted(self, name: str) -> str | None:
+        column = self.training.get(name)
+        return column if isinstance(column, str) else None
 
     @property
     def columns(self) -> list[str] | None:
@@ -78,15 +86,15 @@ def new_rows(
     voice: Voice,
     *,
     drop_missing: bool,
-    besides: str | None = None,
+    besides: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> NewRows:
     """The model's columns by name, in its order, without missing cells.
 
-    Another column that is wanted, such as the labels, is not said to be unused; columns to keep
+    Other columns that are wanted, such as the labels, are not said to be unused; columns to keep
     stay in the table too.
     """
-    names = _columns_of(model, table, voice, {besides, model.target})
+    names = _columns_of(model, table, voice, {*besides, model.target, model.groups})
     numbers = read_numbers(table, names, keep)
     if numbers.commas:
         voice.note(f"Decimal commas were read as points in {listed(numbers.commas)}.")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from opgd.cli.errors import BadInput
-from opgd.cli.options import OUTPUT, AsJson, Data, DropMissing, Force, ModelFile, Quiet
+from opgd.cli.options import OUTPUT, AsJson, Data, DropMissing, Force, Groups, ModelFile, Quiet
 from opgd.cli.text import quoted
 from opgd.cli.voice import Voice
 
@@ -34,6 +34,7 @@ def report(
     max_rows: Annotated[
         int, typer.Option(min=1, rich_help_panel=OUTPUT, help="Draw at most so many rows.")
     ] = 50_000,
+    groups: Groups = None,
     drop_missing: DropMissing = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -63,10 +64,14 @@ def report(
         raise BadInput("The model does not say which column has the labels: add --target COL.")
     if test is not None and not is_classifier:
         raise BadInput("--test is for classifiers; clusters have no labels to test.")
-    X, y = _labelled(own, data, label_column, drop_missing, voice)
+    if groups is not None and not is_classifier:
+        raise BadInput("--groups is for classifiers: no row of a mixture is left out.")
+    left_out = is_classifier and test is None and cv > 1
+    group_column = (groups or own.groups) if left_out else None
+    X, y, together = _labelled(own, data, label_column, group_column, drop_missing, voice)
     X_test, y_test = None, None
     if test is not None:
-        X_test, y_test = _labelled(own, test, label_column, drop_missing, voice)
+        X_test, y_test, _ = _labelled(own, test, label_column, None, drop_missing, voice)
     with voice.watching("writing the report"):
         write_report(
             own.estimator,
@@ -77,6 +82,7 @@ def report(
             X_test=X_test,
             y_test=y_test,
             cv=cv,
+            groups=together,
             max_rows=max_rows,
             overwrite=force,
         )
@@ -86,30 +92,40 @@ def report(
 
 
 def _labelled(
-    model: Any, data: str, target: str | None, drop_missing: bool, voice: Voice
-) -> tuple[Any, Any]:
-    """Rows of a table as the model takes them, and their labels as its classes."""
+    model: Any,
+    data: str,
+    target: str | None,
+    groups: str | None,
+    drop_missing: bool,
+    voice: Voice,
+) -> tuple[Any, Any, Any]:
+    """Rows of a table as the model takes them, their labels as its classes, and their groups."""
     from opgd.cli.labels import known_labels, read_labels
     from opgd.cli.models import new_rows
     from opgd.cli.reading import read_table
     from opgd.cli.text import rows_listed
+    from opgd.cli.training import read_groups
 
     table = read_table(data, voice)
     if target is not None:
         table.column(target, "--target")
-    rows = new_rows(model, table, voice, drop_missing=drop_missing, besides=target)
+    wanted = [own for own in (target, groups) if own is not None]
+    if groups is not None:
+        table.column(groups, "--groups")
+    rows = new_rows(model, table, voice, drop_missing=drop_missing, besides=wanted)
     if target is None:
-        return rows.X, None
+        return rows.X, None, None
     series = rows.table.frame[target]
     if not hasattr(model.estimator, "classes_"):  # clusters are only compared with labels
         labels, missing = read_labels(series)
         labels = labels.astype(object)
         labels[missing] = None
-        return rows.X, labels
+        return rows.X, labels, None
     labels, missing = known_labels(series, model.estimator.classes_)
     if missing.any() and not drop_missing:
         raise BadInput(
             f"Column {quoted(target)} of {table.source} has no label in "
             f"{rows_listed(rows.table.row_numbers[missing])}; --drop-missing leaves them out."
         )
-    return rows.X[~missing], labels[~missing]
+    together = None if groups is None else read_groups(rows.table, groups)[~missing]
+    return rows.X[~missing], labels[~missing], together

@@ -54,7 +54,7 @@ def prepare(table: Table, choice: Choice, voice: Voice) -> Training:
         if missing.any() and not choice.drop_missing:
             raise BadInput(_without_label(table, choice.target, missing))
         whole &= ~missing
-    groups = _groups(table, choice)
+    groups = None if choice.groups is None else read_groups(table, choice.groups)
     names = chosen_columns(table, choice, special)
     numbers = read_numbers(table, names)
     _say_commas(numbers, voice)
@@ -102,14 +102,12 @@ def _without_label(table: Table, target: str, missing: AnyArray) -> str:
     )
 
 
-def _groups(table: Table, choice: Choice) -> AnyArray | None:
-    if choice.groups is None:
-        return None
-    groups, missing = read_labels(table.column(choice.groups, "--groups"))
+def read_groups(table: Table, column: str) -> AnyArray:
+    """Groups of the rows, as text; every row has one."""
+    groups, missing = read_labels(table.column(column, "--groups"))
     if missing.any():
         raise BadInput(
-            f"Column {quoted(choice.groups)} names no group in "
-            f"{rows_listed(table.row_numbers[missing])}."
+            f"Column {quoted(column)} names no group in {rows_listed(table.row_numbers[missing])}."
         )
     return groups.astype(str)
 

@@ -70,6 +70,7 @@ def summarise(
     X_test: Any = None,
     y_test: Any = None,
     cv: int = 5,
+    groups: Any = None,
     max_rows: int = 50_000,
 ) -> Summary:
     """Compute everything that a report shows; see `write_report`."""
@@ -77,15 +78,16 @@ def summarise(
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     is_mixture = not isinstance(estimator, GaussianClassifier)
-    _check_given(is_mixture, y, X_test, y_test)
+    _check_given(is_mixture, y, X_test, y_test, groups)
     rows = checked_rows(estimator, X, y)
+    check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
     known, known_names = None, list[str]()
     evaluation, left_out = None, None
     if not is_mixture:
         labels = class_codes(estimator, y)
         evaluation, left_out = _evaluated(
-            estimator, rows, y, labels, probabilities, (X_test, y_test), cv
+            estimator, rows, y, labels, probabilities, (X_test, y_test), cv, groups
         )
     else:
         labels = np.full(len(rows), -1, dtype=np.intp)
@@ -132,7 +134,9 @@ def summarise(
     )
 
 
-def _check_given(is_mixture: bool, y: Any, X_test: Any, y_test: Any) -> None:
+def _check_given(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
+    if is_mixture and groups is not None:
+        raise ValueError("groups are for classifiers: no row of a mixture is left out.")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test go together: give both or neither.")
     if is_mixture and X_test is not None:
@@ -149,6 +153,7 @@ def _evaluated(
     probabilities: FloatArray,
     test: tuple[Any, Any],
     cv: int,
+    groups: Any,
 ) -> tuple[Evaluation | None, FloatArray | None]:
     """Numbers on test rows, or on rows left out in turn, or on the training rows."""
     X_test, y_test = test
@@ -158,13 +163,21 @@ def _evaluated(
         codes = class_codes(estimator, test_labels)
         note = "rows given as test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
-    left_out, how = left_out_probabilities(estimator, rows, label_array(y), labels, cv)
+    together = None if groups is None else _group_codes(groups)
+    left_out, how = left_out_probabilities(estimator, rows, label_array(y), labels, cv, together)
     labelled = labels >= 0
     if not labelled.any():
         return None, None
     if left_out is not None:
         return evaluate(left_out[labelled], labels[labelled], "cv", how), left_out
     return evaluate(probabilities[labelled], labels[labelled], "training", how), None
+
+
+def _group_codes(groups: Any) -> IntArray:
+    codes = encode_any(groups)[1]
+    if np.any(codes < 0):
+        raise ValueError("groups has missing values; every row needs a group.")
+    return codes
 
 
 def _facts(estimator: Any) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ def write_report(
     X_test: Any = None,
     y_test: Any = None,
     cv: int = 5,
+    groups: Any = None,
     max_rows: int = MOST_ROWS,
     overwrite: bool = False,
 ) -> Path:
@@ -53,6 +54,8 @@ def write_report(
         the others (with the settings of `best_estimator_`, if the estimator has one). 0 takes the
         predictions for the training rows themselves, as is done for more than 20000 rows or a
         million values, and for classes of a single row.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of one group (a person, a batch) are left out together.
     max_rows : int, default=50000
         Draw at most so many rows; more are thinned, each class by its share. Errors, tables and
         other numbers are of all rows.
@@ -82,7 +85,15 @@ def write_report(
 
     target = free_path(path, overwrite)
     summary = summarise(
-        estimator, X, y, title=title, X_test=X_test, y_test=y_test, cv=cv, max_rows=max_rows
+        estimator,
+        X,
+        y,
+        title=title,
+        X_test=X_test,
+        y_test=y_test,
+        cv=cv,
+        groups=groups,
+        max_rows=max_rows,
     )
     # a lone surrogate in a name cannot be encoded
     write_whole(target, render(summary).encode("utf-8", "replace"), overwrite)
