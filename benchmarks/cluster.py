@@ -144,8 +144,8 @@ def no_longer_than(seconds: int) -> Iterator[None]:
 
 def engine_of(X: Any, y: Any) -> Engine:
     """The rows as a fit sees them."""
-    from opgd._dask_rows import lazy_rows
-    from opgd._validation import encode_labels, known_codes
+    from opgd._dask.inputs import lazy_rows
+    from opgd._utils.validation import encode_labels, known_codes
 
     return lazy_rows(OPGDClassifier(), X, y, None, encode_labels, known_codes).engine
 

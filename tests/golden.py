@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 from opgd import OPGDMixture, OPGDSemiSupervised, save_model
-from opgd._model_bytes import VERSION
-from opgd._model_parts import ESTIMATORS
+from opgd._model_file.container import VERSION
+from opgd._model_file.schema import ESTIMATORS
 
 DATA = Path(__file__).resolve().parent / "data"
 ROWS_KEPT = 5

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import LeaveOneGroupOut
 
 from opgd import DataWarning, compare
-from opgd._axes_search import first_axes
+from opgd._model_selection.n_components import first_axes
 from opgd.baselines import (
     CommonPrincipalComponents,
     MixtureDiscriminantAnalysis,

@@ -26,9 +26,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
-from opgd._calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
-from opgd._path import Sample, Setting, end_settings, grow, try_settings
-from opgd._problem import prepare
+from opgd._fit.problem import prepare
+from opgd._model_selection.calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
+from opgd._model_selection.path import Sample, Setting, end_settings, grow, try_settings
 from opgd.classifier_cv import thinned_counts
 from opgd.core.engines import RowEngine
 

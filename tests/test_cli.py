@@ -19,7 +19,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from opgd import load_model
-from opgd._model_bytes import pack, unpack
+from opgd._model_file.container import pack, unpack
 from opgd.baselines import (
     FlexibleDiscriminantAnalysis,
     GaussianMixturePursuit,

@@ -23,7 +23,7 @@ from sklearn.model_selection import (
 )
 
 from opgd import OPGDClassifierCV, compare
-from opgd._axes_search import AxesSearch
+from opgd._model_selection.n_components import AxesSearch
 from opgd.baselines import ReducedRankLDA, SlicedAverageVariance
 from opgd.comparison import default_estimators
 

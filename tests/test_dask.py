@@ -18,7 +18,7 @@ from opgd import (
     load_model,
     save_model,
 )
-from opgd._problem import prepare
+from opgd._fit.problem import prepare
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.objective import Objective
@@ -29,8 +29,8 @@ dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from opgd._dask_rows import lazy_rows  # noqa: E402
-from opgd._validation import encode_labels, known_codes  # noqa: E402
+from opgd._dask.inputs import lazy_rows  # noqa: E402
+from opgd._utils.validation import encode_labels, known_codes  # noqa: E402
 from opgd.dask import local_client  # noqa: E402
 
 
@@ -289,7 +289,7 @@ def test_a_worker_that_dies_changes_nothing():
 
 
 def test_rows_beyond_the_memory_of_workers_are_made_anew(monkeypatch):
-    monkeypatch.setattr("opgd._dask_engine._memory", lambda: 1000.0)
+    monkeypatch.setattr("opgd._dask.engine._memory", lambda: 1000.0)
     X, y = born_there()
     streamed = quick().fit(X, y)
     monkeypatch.undo()

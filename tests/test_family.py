@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 
 from opgd import OPGDClassifier, compare, load_model, save_model
-from opgd._problem import pose, prepare
+from opgd._fit.problem import pose, prepare
 from opgd.baselines import (
     AlternatingComponents,
     FlexibleDiscriminantAnalysis,

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDMixture
-from opgd._refinement import pose_mixture
+from opgd._fit.refinement import pose_mixture
 from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
 from opgd.core.moments import Moments
@@ -575,8 +575,8 @@ def test_starts_by_name_find_wines(init, n_init, wine):
 
 @pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
 def test_many_rows_are_thinned_for_the_start(init, rng, monkeypatch):
-    monkeypatch.setattr("opgd._mixture_starts.MAX_ROWS", 200)
-    monkeypatch.setattr("opgd._mixture_starts.MAX_LINKAGE_ROWS", 70)
+    monkeypatch.setattr("opgd._fit.mixture_init.MAX_ROWS", 200)
+    monkeypatch.setattr("opgd._fit.mixture_init.MAX_LINKAGE_ROWS", 70)
     X, y = clouds(rng, 4, sizes=300)
     model = OPGDMixture(4, init=init, random_state=0, n_init=3).fit(X)
     assert same_partition(model.labels_, y)

@@ -29,12 +29,12 @@ from opgd import (
     OPGDClassifierCV,
     OPGDMixture,
     OPGDSemiSupervised,
-    _model_bytes,
     load_model,
     save_model,
 )
-from opgd._model_state import described, loaded
-from opgd._model_values import NotStorable, Reader, Unfit, Writer
+from opgd._model_file import container
+from opgd._model_file.encoding import NotStorable, Reader, Unfit, Writer
+from opgd._model_file.state import described, loaded
 from opgd.baselines import (
     CommonPrincipalComponents,
     MixtureDiscriminantAnalysis,
@@ -170,9 +170,9 @@ def read(data, tmp_path):
 
 def forged(data, change):
     """The file with another description or other tensors, and a checksum that is right."""
-    model, tensors = _model_bytes.unpack(io.BytesIO(data), len(data))
+    model, tensors = container.unpack(io.BytesIO(data), len(data))
     change(model, tensors)
-    return _model_bytes.pack(model, tensors)
+    return container.pack(model, tensors)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -809,14 +809,14 @@ def forgeries():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_forged_models_are_refused(change, small, tmp_path):
     data = small[1]
-    model, tensors = _model_bytes.unpack(io.BytesIO(data), len(data))
+    model, tensors = container.unpack(io.BytesIO(data), len(data))
     change(model, tensors)
     assert_refused(model, tensors, tmp_path)
 
 
 def assert_refused(model, tensors, tmp_path):
     """Refused although the checksum is right."""
-    data = _model_bytes.pack(model, tensors)
+    data = container.pack(model, tensors)
     with pytest.raises(ValueError, match=r"^Cannot load .*[.]$") as caught:
         read(data, tmp_path)
     assert "checksum" not in str(caught.value)
@@ -866,7 +866,7 @@ def test_forged_parts_of_other_models_are_refused(name, tmp_path):
     save_model(fitted(name), tmp_path / "model")
     data = (tmp_path / "model").read_bytes()
     for change in changes[name]:
-        model, tensors = _model_bytes.unpack(io.BytesIO(data), len(data))
+        model, tensors = container.unpack(io.BytesIO(data), len(data))
         change(model, tensors)
         assert_refused(model, tensors, tmp_path)
 
@@ -897,7 +897,7 @@ def test_loading_runs_no_code(small, tmp_path, monkeypatch):
 
 
 def test_long_descriptions_are_refused_when_saved(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(_model_bytes, "MAX_HEADER", 1000)
+    monkeypatch.setattr(container, "MAX_HEADER", 1000)
     with pytest.raises(ValueError, match="labels, names and settings take more than"):
         save_model(small[0], tmp_path / "model")
 

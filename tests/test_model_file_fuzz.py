@@ -10,8 +10,8 @@ import joblib
 import numpy as np
 import pytest
 
-from opgd import _model_bytes, load_model
-from opgd._model_parts import ESTIMATORS
+from opgd._model_file import container, load_model
+from opgd._model_file.schema import ESTIMATORS
 from opgd.model_file import ModelFileError, load_notes, save_model
 from tests.fuzzing import cases, damaged_bytes, damaged_json
 from tests.golden import DATA, answers, training_rows
@@ -96,16 +96,16 @@ def damaged_header(rng, data):
 
 def forged(rng, data):
     """Another model with a checksum that is right."""
-    model, tensors = _model_bytes.unpack(io.BytesIO(data), len(data))
+    model, tensors = container.unpack(io.BytesIO(data), len(data))
     if rng.random() < 0.8:
         model = damaged_json(rng, model)
     if rng.random() < 0.4:
         name = rng.choice(sorted(tensors))
         tensors[name] = np.ascontiguousarray(_other_tensor(rng, tensors[name]))
-    model = {"format": _model_bytes.FORMAT, "version": _model_bytes.VERSION, **model}
-    checksum = _model_bytes._checksum(model, tensors)
+    model = {"format": container.FORMAT, "version": container.VERSION, **model}
+    checksum = container._checksum(model, tensors)
     text = json.dumps(model | {"sha256": checksum})
-    return _model_bytes._safetensors().save(tensors, metadata={_model_bytes.KEY: text})
+    return container._safetensors().save(tensors, metadata={container.KEY: text})
 
 
 def _other_tensor(rng, tensor):

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_info
 
 from opgd import DataWarning, OPGDClassifier
-from opgd._blas import one_blas_thread
+from opgd._utils.blas import one_blas_thread
 
 
 @pytest.fixture

@@ -404,7 +404,7 @@ def test_rounds_end_when_labelled_rows_get_other_classes(monkeypatch):
     X, few = contrary_problem()
     known = few >= 0
     model = OPGDSemiSupervised(n_rounds=50).fit(X, few)
-    monkeypatch.setattr("opgd._soft_classes._error", lambda *_: 0.0)
+    monkeypatch.setattr("opgd._fit.self_training._error", lambda *_: 0.0)
     longer = OPGDSemiSupervised(n_rounds=50).fit(X, few)
     assert model.n_rounds_ < 50 == longer.n_rounds_
     assert model.score(X[known], few[known]) > longer.score(X[known], few[known]) + 0.1
@@ -414,7 +414,7 @@ def test_a_failed_round_is_not_kept(monkeypatch, wine):
     X, few = wine[0], some_of(wine[1])
     errors = iter([0.1, 0.1, 0.9])
     with monkeypatch.context() as patch:
-        patch.setattr("opgd._soft_classes._error", lambda *_: next(errors))
+        patch.setattr("opgd._fit.self_training._error", lambda *_: next(errors))
         stopped = OPGDSemiSupervised(n_rounds=9).fit(X, few)
     two = OPGDSemiSupervised(n_rounds=2).fit(X, few)
     assert stopped.n_rounds_ == 2
@@ -426,7 +426,7 @@ def test_a_failed_round_is_not_kept(monkeypatch, wine):
 def test_an_error_within_one_standard_error_goes_on(monkeypatch, wine):
     X, few = wine[0], some_of(wine[1])  # 30 labelled rows: of 0.2 the standard error is 0.07
     errors = iter([0.14, 0.2, 0.2, 0.2])
-    monkeypatch.setattr("opgd._soft_classes._error", lambda *_: next(errors))
+    monkeypatch.setattr("opgd._fit.self_training._error", lambda *_: next(errors))
     assert OPGDSemiSupervised(n_rounds=4).fit(X, few).n_rounds_ == 4
 
 
@@ -817,7 +817,7 @@ def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    for place in ("opgd._soft_classes._error", Objective):
+    for place in ("opgd._fit.self_training._error", Objective):
         with monkeypatch.context() as patch:
             if place is Objective:
                 patch.setattr(Objective, "value_and_gradient", interrupted)

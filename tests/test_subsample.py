@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from opgd import OPGDClassifier, OPGDMixture
-from opgd import _problem as problem_module
+from opgd._fit import problem as problem_module
 from opgd.core.engines import RowEngine
 
 

@@ -4,7 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from opgd._warnings import DataWarning
+    from opgd._utils.warnings import DataWarning
     from opgd.classifier import OPGDClassifier
     from opgd.classifier_cv import OPGDClassifierCV
     from opgd.comparison import compare
@@ -29,7 +29,7 @@ __all__ = [
 
 # Names are imported when they are first used: `opgd --help` should not wait for scikit-learn.
 _HOMES = {
-    "DataWarning": "opgd._warnings",
+    "DataWarning": "opgd._utils.warnings",
     "OPGDClassifier": "opgd.classifier",
     "OPGDClassifierCV": "opgd.classifier_cv",
     "OPGDMixture": "opgd.mixture",

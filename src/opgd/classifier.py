@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 
-from opgd._blas import one_blas_thread
-from opgd._callbacks import with_callbacks
-from opgd._estimator import restore_on_failure
-from opgd._fitting import ProjectionClassifier
-from opgd._lazy import is_lazy
-from opgd._problem import Problem, first_guesses, prepare
-from opgd._subclasses import check_n_subclasses
-from opgd._validation import check_flag, check_seed, encode_labels, known_codes
+from opgd._base.gaussian import restore_on_failure
+from opgd._dask.lazy import is_lazy
+from opgd._fit.fitting import ProjectionClassifier
+from opgd._fit.problem import Problem, first_guesses, prepare
+from opgd._fit.subclasses import check_n_subclasses
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.callbacks import with_callbacks
+from opgd._utils.validation import check_flag, check_seed, encode_labels, known_codes
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray, FloatArray
 
@@ -207,7 +207,7 @@ class OPGDClassifier(ProjectionClassifier):
     def _labelled_engine(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
         """Rows of positive weight, and the classes."""
         if is_lazy(X):
-            from opgd._dask_rows import lazy_rows
+            from opgd._dask.inputs import lazy_rows
 
             if y is None:
                 raise ValueError(

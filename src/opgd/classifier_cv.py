@@ -13,12 +13,12 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils.parallel import Parallel, delayed
 
-from opgd._callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
-from opgd._estimator import AxesMixin, GaussianClassifier, restore_on_failure
-from opgd._path import Outcome, Sample, Setting, end_settings, try_settings
-from opgd._selection import aligned, choose, tabulate
-from opgd._subclasses import check_n_subclasses
-from opgd._validation import (
+from opgd._base.gaussian import AxesMixin, GaussianClassifier, restore_on_failure
+from opgd._fit.subclasses import check_n_subclasses
+from opgd._model_selection.path import Outcome, Sample, Setting, end_settings, try_settings
+from opgd._model_selection.results import aligned, choose, tabulate
+from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
+from opgd._utils.validation import (
     check_choice,
     check_flag,
     check_integer,
@@ -28,7 +28,7 @@ from opgd._validation import (
     encode_labels,
     validate_rows,
 )
-from opgd._warnings import DataWarning
+from opgd._utils.warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray, IntArray
 

@@ -20,8 +20,8 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from opgd._axes_search import AxesSearch
-from opgd._validation import FLOAT_DTYPES, check_n_jobs, check_seed, encode_labels
+from opgd._model_selection.n_components import AxesSearch
+from opgd._utils.validation import FLOAT_DTYPES, check_n_jobs, check_seed, encode_labels
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,

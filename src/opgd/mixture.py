@@ -11,18 +11,16 @@ from joblib import effective_n_jobs
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._blas import one_blas_thread
-from opgd._callbacks import CallbackSupportMixin, FitProgress, with_callbacks
-from opgd._estimator import (
+from opgd._base.gaussian import (
     AxesMixin,
     GaussianModel,
     log_normalised,
     restore_on_failure,
 )
-from opgd._lazy import answers, here, is_lazy, rowwise, taken
-from opgd._mixture_starts import STARTS, first_mixture
-from opgd._problem import Problem, frame_rows, given_directions, warn_of_data
-from opgd._refinement import (
+from opgd._dask.lazy import answers, here, is_lazy, rowwise, taken
+from opgd._fit.mixture_init import STARTS, first_mixture
+from opgd._fit.problem import Problem, frame_rows, given_directions, warn_of_data
+from opgd._fit.refinement import (
     METRICS,
     Refined,
     criteria,
@@ -33,7 +31,9 @@ from opgd._refinement import (
     pose_mixture,
     refine,
 )
-from opgd._validation import (
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
+from opgd._utils.validation import (
     check_choice,
     check_components_init,
     check_flag,
@@ -297,7 +297,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _engine(self, X: Any, sample_weight: Any) -> tuple[Any, Engine, Any]:
         """All rows, those of positive weight, and `init` for these."""
         if is_lazy(X):
-            from opgd._dask_rows import lazy_rows, no_labels
+            from opgd._dask.inputs import lazy_rows, no_labels
 
             if not isinstance(self.init, str) and not hasattr(self.init, "fit"):
                 raise TypeError(

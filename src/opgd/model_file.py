@@ -9,12 +9,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._files import free_path, write_whole
-from opgd._model_bytes import pack, unpack
-from opgd._model_parts import ESTIMATORS
-from opgd._model_state import described, loaded
-from opgd._model_values import NotStorable, Unfit, Writer
-from opgd._warnings import DataWarning, warn_caller
+from opgd._model_file.container import pack, unpack
+from opgd._model_file.encoding import NotStorable, Unfit, Writer
+from opgd._model_file.schema import ESTIMATORS
+from opgd._model_file.state import described, loaded
+from opgd._utils.files import free_path, write_whole
+from opgd._utils.warnings import DataWarning, warn_caller
 
 __all__ = ["ModelFileError", "load_model", "load_notes", "save_model"]
 

@@ -9,15 +9,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
 
-from opgd._blas import one_blas_thread
-from opgd._callbacks import with_callbacks
-from opgd._estimator import log_normalised, restore_on_failure
-from opgd._fitting import ProjectionClassifier
-from opgd._labels import codes_among, encode_partly, is_missing, label_array
-from opgd._lazy import here, is_lazy
-from opgd._problem import Prepared, frame_rows
-from opgd._soft_classes import soft_classes
-from opgd._validation import check_integer, check_sample_weight, check_seed, validate_rows
+from opgd._base.gaussian import log_normalised, restore_on_failure
+from opgd._dask.lazy import here, is_lazy
+from opgd._fit.fitting import ProjectionClassifier
+from opgd._fit.problem import Prepared, frame_rows
+from opgd._fit.self_training import soft_classes
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.callbacks import with_callbacks
+from opgd._utils.labels import codes_among, encode_partly, is_missing, label_array
+from opgd._utils.validation import check_integer, check_sample_weight, check_seed, validate_rows
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.scoring import log_joint
@@ -224,7 +224,7 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         """Rows of positive weight, classes, and how to describe all rows, those of none too."""
         unlabeled = self.unlabeled
         if is_lazy(X):
-            from opgd._dask_rows import lazy_rows
+            from opgd._dask.inputs import lazy_rows
 
             codes_of = partial(codes_among, unlabeled=unlabeled)
             if y is None:

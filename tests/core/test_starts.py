@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from opgd.core import starts
 from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
-from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
 
 
 def posed(X, y):

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._blas import one_blas_thread
-from opgd._estimator import AxesMixin, GaussianClassifier, restore_on_failure
-from opgd._problem import Prepared, Problem, fitted_attributes, prepare, warn_of_data
-from opgd._validation import check_integer, check_priors
+from opgd._base.gaussian import AxesMixin, GaussianClassifier, restore_on_failure
+from opgd._fit.problem import Prepared, Problem, fitted_attributes, prepare, warn_of_data
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.validation import check_integer, check_priors
 from opgd.core.coordinates import Coordinates
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS

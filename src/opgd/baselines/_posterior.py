@@ -5,14 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._blas import one_blas_thread
-from opgd._estimator import PosteriorMixin, RowModel, restore_on_failure
-from opgd._problem import Prepared, prepare
-from opgd._validation import check_priors
-from opgd._warnings import DataWarning, warn_caller
+from opgd._base.gaussian import PosteriorMixin, RowModel, restore_on_failure
+from opgd._fit.problem import Prepared, prepare
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.validation import check_priors
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.coordinates import Coordinates
 from opgd.core.engines import RowEngine
-from opgd.core.regularisation import whitened_coordinates
+from opgd.core.regularization import whitened_coordinates
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FARTHEST = 1e100

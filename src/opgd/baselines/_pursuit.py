@@ -6,15 +6,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._estimator import AxesMixin, restore_on_failure
-from opgd._problem import with_definite_signs
-from opgd._validation import check_integer, check_positive
-from opgd._warnings import DataWarning, warn_caller
+from opgd._base.gaussian import AxesMixin, restore_on_failure
+from opgd._fit.problem import with_definite_signs
+from opgd._utils.validation import check_integer, check_positive
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.baselines._axis_densities import BLOCK_CELLS, AxisDensities, CommonVariance, LineMixture
 from opgd.baselines._base import count_axes
 from opgd.baselines._posterior import Labelled, PosteriorClassifier, centred_scores, whitened
 from opgd.core.moments import Moments
-from opgd.core.regularisation import regularise, unit_variance
+from opgd.core.regularization import regularise, unit_variance
 from opgd.core.scoring import log_sum_by_group
 from opgd.core.solvers import SolverResult, best_of, continued, maximise
 from opgd.core.starts import lda_axes

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._estimator import AxesMixin
-from opgd._problem import with_definite_signs
-from opgd._validation import check_integer, check_positive
-from opgd._warnings import warn_caller
+from opgd._base.gaussian import AxesMixin
+from opgd._fit.problem import with_definite_signs
+from opgd._utils.validation import check_integer, check_positive
+from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import (
     Baseline,
     Solution,
@@ -20,7 +20,7 @@ from opgd.baselines._base import (
     problem_of,
 )
 from opgd.core.coordinates import column_coordinates
-from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
 from opgd.core.solvers import maximise
 from opgd.core.starts import leading_vectors
 from opgd.core.types import FloatArray

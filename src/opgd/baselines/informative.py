@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._estimator import AxesMixin
-from opgd._problem import pose, with_definite_signs
-from opgd._subclasses import check_n_subclasses
-from opgd._validation import check_integer, check_positive
-from opgd._warnings import warn_caller
+from opgd._base.gaussian import AxesMixin
+from opgd._fit.problem import pose, with_definite_signs
+from opgd._fit.subclasses import check_n_subclasses
+from opgd._utils.validation import check_integer, check_positive
+from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task, count_axes
 from opgd.core.gaussians import DiagonalForm
 from opgd.core.objective import Objective

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._validation import check_positive
+from opgd._utils.validation import check_positive
 from opgd.baselines._bandwidths import likeliest_bandwidth, log_kernel_density
 from opgd.baselines._posterior import Labelled, PosteriorClassifier, centred_scores, whitened
 from opgd.core.types import AnyArray, FloatArray, IntArray

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from opgd._estimator import AxesMixin
-from opgd._problem import normal_form, pose
-from opgd._validation import check_integer
+from opgd._base.gaussian import AxesMixin
+from opgd._fit.problem import normal_form, pose
+from opgd._utils.validation import check_integer
 from opgd.baselines._base import Baseline, Solution, Task, count_axes
 from opgd.core.starts import lda_axes
 

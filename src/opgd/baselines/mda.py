@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._problem import Problem, pose
-from opgd._subclasses import check_n_subclasses
-from opgd._validation import check_choice, check_integer, check_positive
-from opgd._warnings import warn_caller
+from opgd._fit.problem import Problem, pose
+from opgd._fit.subclasses import check_n_subclasses
+from opgd._utils.validation import check_choice, check_integer, check_positive
+from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task
 from opgd.core.em import Constraints, fit_mixture
-from opgd.core.regularisation import VARIANCE_FLOOR, unit_variance
+from opgd.core.regularization import VARIANCE_FLOOR, unit_variance
 
 
 class MixtureDiscriminantAnalysis(Baseline):

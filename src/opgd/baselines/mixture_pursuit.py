@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from opgd._validation import check_integer
+from opgd._utils.validation import check_integer
 from opgd.baselines._axis_densities import AxisDensities
 from opgd.baselines._mixture_densities import MixtureDensities
 from opgd.baselines._pursuit import Pursuit

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from opgd._validation import check_choice, check_positive
+from opgd._utils.validation import check_choice, check_positive
 from opgd.baselines._axis_densities import (
     AxisDensities,
     CommonVariance,

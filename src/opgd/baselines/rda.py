@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from opgd._validation import check_share
+from opgd._utils.validation import check_share
 from opgd.baselines._base import Baseline, Solution, Task, mapped_to_columns, problem_of
 from opgd.core.coordinates import span_coordinates
-from opgd.core.regularisation import (
+from opgd.core.regularization import (
     VARIANCE_FLOOR,
     regularise,
     unit_variance,

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from opgd._estimator import AxesMixin
-from opgd._problem import pose, with_definite_signs
+from opgd._base.gaussian import AxesMixin
+from opgd._fit.problem import pose, with_definite_signs
 from opgd.baselines._base import Baseline, Solution, Task, count_axes
 from opgd.core.starts import save_axes, unit_rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from opgd._files import free_path, write_whole
+from opgd._utils.files import free_path, write_whole
 from opgd.cli.delimited import NUMBER
 from opgd.cli.errors import BadInput
 from opgd.cli.streams import forget_output

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
-from opgd._files import write_whole
+from opgd._utils.files import write_whole
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import standardised

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opgd._files import write_whole
+from opgd._utils.files import write_whole
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import METHODS as CLUSTERING_METHODS
 from opgd.experiments.clustering import OWN_METHODS

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._files import write_whole
+from opgd._utils.files import write_whole
 
 PACKAGES = ["opgd", "numpy", "scipy", "scikit-learn"]
 

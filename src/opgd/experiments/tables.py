@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from opgd._files import write_whole
+from opgd._utils.files import write_whole
 from opgd.experiments.classification import METHODS, OWN_METHODS
 from opgd.experiments.paper import CLUSTERING, VOWEL
 

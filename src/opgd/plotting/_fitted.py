@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._estimator import AxesMixin, GaussianClassifier, GaussianModel
-from opgd._labels import codes_among, is_missing, label_array
+from opgd._base.gaussian import AxesMixin, GaussianClassifier, GaussianModel
+from opgd._utils.labels import codes_among, is_missing, label_array
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 

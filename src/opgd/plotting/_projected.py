@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri
 
-from opgd._estimator import GaussianClassifier
-from opgd._validation import check_integer
+from opgd._base.gaussian import GaussianClassifier
+from opgd._utils.validation import check_integer
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.scoring import log_sum_by_group, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray, IntArray

@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._axes_search import first_axes
-from opgd._estimator import GaussianClassifier
+from opgd._base.gaussian import GaussianClassifier
+from opgd._model_selection.n_components import first_axes
 from opgd.core.types import AnyArray, FloatArray
 from opgd.plotting._drawing import integer_ticks, outside_legend, several_axes, tidy
 from opgd.plotting._fitted import check_has_axes, checked_rows, class_codes

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._validation import check_integer
+from opgd._utils.validation import check_integer
 from opgd.core.types import FloatArray, IntArray
 from opgd.plotting._drawing import outside_legend, several_axes, tidy
 from opgd.plotting._fitted import (

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._validation import check_integer
+from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.plotting._arrows import LONGEST_AT_ARROW, Arrows, make_arrows, room_for_names
 from opgd.plotting._drawing import legend_columns, one_axes, outside_legend, tidy

@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._estimator import GaussianClassifier
-from opgd._labels import label_array
-from opgd._validation import check_integer, check_seed
-from opgd._warnings import DataWarning
+from opgd._base.gaussian import GaussianClassifier
+from opgd._utils.labels import label_array
+from opgd._utils.validation import check_integer, check_seed
+from opgd._utils.warnings import DataWarning
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.plotting._fitted import (
     check_has_axes,

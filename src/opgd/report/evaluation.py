@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from opgd._validation import check_integer
+from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MOST_ROWS = 20_000

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from opgd._estimator import GaussianClassifier
-from opgd._labels import label_array
-from opgd._validation import check_integer
+from opgd._base.gaussian import GaussianClassifier
+from opgd._utils.labels import label_array
+from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.plotting._fitted import (
     check_has_axes,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from opgd._files import free_path, write_whole
+from opgd._utils.files import free_path, write_whole
 
 MOST_ROWS = 50_000
 

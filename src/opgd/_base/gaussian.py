@@ -15,9 +15,9 @@ from sklearn.base import (
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._blas import one_blas_thread
-from opgd._lazy import here, rowwise
-from opgd._validation import (
+from opgd._dask.lazy import here, rowwise
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.validation import (
     check_priors,
     check_sample_weight,
     encode_labels,

@@ -14,11 +14,11 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
-from opgd._validation import check_choice, check_integer
+from opgd._utils.validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
 from opgd.core.engines import Engine, RowBlock
 from opgd.core.moments import multiplied_by, row_counts
-from opgd.core.regularisation import CLASS_ROWS, VARIANCE_FLOOR
+from opgd.core.regularization import CLASS_ROWS, VARIANCE_FLOOR
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MOST_SUBCLASSES = 8

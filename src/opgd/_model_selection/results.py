@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from opgd._calibration import best_temperature, loss_at
-from opgd._path import ALL_AXES, Outcome
+from opgd._model_selection.calibration import best_temperature, loss_at
+from opgd._model_selection.path import ALL_AXES, Outcome
 from opgd.core.types import AnyArray, FloatArray
 
 

@@ -17,7 +17,7 @@ from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_scores
 from opgd.core.moments import Moments
-from opgd.core.regularisation import (
+from opgd.core.regularization import (
     identity_share,
     regularise,
     unit_variance,

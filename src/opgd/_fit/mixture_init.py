@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.moments import Moments, group_moments, one_group
-from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
 from opgd.core.types import FloatArray, IntArray
 
 STARTS = ["auto", "kmeans", "ward"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._problem import Problem, ordered_attributes, search
+from opgd._fit.problem import Problem, ordered_attributes, search
 from opgd.core import starts
 from opgd.core.coordinates import (
     Coordinates,
@@ -23,7 +23,7 @@ from opgd.core.kernels import block_features
 from opgd.core.moments import Memberships, Moments
 from opgd.core.objective import Objective
 from opgd.core.penalties import Orthonormality
-from opgd.core.regularisation import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
 from opgd.core.scoring import log_joint, score_engine
 from opgd.core.targets import Strongest
 from opgd.core.types import AnyArray, FloatArray, IntArray

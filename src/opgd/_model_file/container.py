@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from opgd._model_values import Unfit
+from opgd._model_file.encoding import Unfit
 from opgd.core.types import AnyArray
 
 FORMAT = "opgd model"

@@ -11,10 +11,10 @@ from dask.delayed import delayed
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from opgd._dask_engine import DaskEngine, Part, kept
-from opgd._labels import label_array
-from opgd._lazy import check_two_dimensional, is_lazy
-from opgd._validation import FLOAT_DTYPES, MAX_WEIGHT
+from opgd._dask.engine import DaskEngine, Part, kept
+from opgd._dask.lazy import check_two_dimensional, is_lazy
+from opgd._utils.labels import label_array
+from opgd._utils.validation import FLOAT_DTYPES, MAX_WEIGHT
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 

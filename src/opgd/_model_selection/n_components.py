@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 
-from opgd._warnings import DataWarning
+from opgd._utils.warnings import DataWarning
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray
 

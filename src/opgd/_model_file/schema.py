@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._model_checks import (
+from opgd._model_file.checks import (
     Check,
     codes,
     count,
@@ -30,7 +30,7 @@ from opgd._model_checks import (
     size,
     table,
 )
-from opgd._model_values import Unfit
+from opgd._model_file.encoding import Unfit
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from opgd._callbacks import CallbackSupportMixin, FitProgress
-from opgd._estimator import AxesMixin, GaussianClassifier
-from opgd._problem import (
+from opgd._base.gaussian import AxesMixin, GaussianClassifier
+from opgd._fit.problem import (
     STARTS,
     Prepared,
     Problem,
@@ -18,7 +17,8 @@ from opgd._problem import (
     search,
     warn_of_data,
 )
-from opgd._validation import (
+from opgd._utils.callbacks import CallbackSupportMixin, FitProgress
+from opgd._utils.validation import (
     check_choice,
     check_components_init,
     check_flag,

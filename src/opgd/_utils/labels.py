@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from opgd._validation import encode_labels
+from opgd._utils.validation import encode_labels
 from opgd.core.types import AnyArray, IntArray
 
 

@@ -14,7 +14,7 @@ import dask
 import numpy as np
 from dask.delayed import delayed
 
-from opgd._blas import one_blas_thread
+from opgd._utils.blas import one_blas_thread
 from opgd.core.engines import Answer, Engine, RowBlock, RowEngine, Sums
 from opgd.core.types import AnyArray, FloatArray, IntArray
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from opgd._blas import one_blas_thread
-from opgd._calibration import loss_curve
-from opgd._problem import Problem, first_guesses, fitted_attributes, frame_rows, prepare
-from opgd._subclasses import check_n_subclasses
+from opgd._fit.problem import Problem, first_guesses, fitted_attributes, frame_rows, prepare
+from opgd._fit.subclasses import check_n_subclasses
+from opgd._model_selection.calibration import loss_curve
+from opgd._utils.blas import one_blas_thread
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
 from opgd.core.engines import RowEngine

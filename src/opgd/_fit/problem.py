@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._subclasses import split_classes
-from opgd._warnings import DataWarning, warn_caller
+from opgd._fit.subclasses import split_classes
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core import starts
 from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.engines import Engine
@@ -17,7 +17,7 @@ from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.ordering import order_components
-from opgd.core.regularisation import (
+from opgd.core.regularization import (
     draw_to_classes,
     regularise,
     unit_variance,

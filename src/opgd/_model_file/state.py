@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from opgd._model_parts import ESTIMATORS, OPTIONAL, OUTPUT, RECORDS, check_attributes
-from opgd._model_values import NotStorable, Reader, Unfit, Writer
+from opgd._model_file.encoding import NotStorable, Reader, Unfit, Writer
+from opgd._model_file.schema import ESTIMATORS, OPTIONAL, OUTPUT, RECORDS, check_attributes
 
 CHOSEN = "OPGDClassifierCV"
 """The estimator whose attributes are mostly those of another, its best."""

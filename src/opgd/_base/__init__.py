@@ -1,0 +1,1 @@
+"""Mixins of the estimators."""

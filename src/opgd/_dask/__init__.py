@@ -1,0 +1,1 @@
+"""Samples on a Dask cluster."""

@@ -1,0 +1,1 @@
+"""From validated arrays to a fitted projection."""

@@ -1,0 +1,1 @@
+"""Parts of the model file format."""

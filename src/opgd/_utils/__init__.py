@@ -1,0 +1,1 @@
+"""Tools without mathematics: validation, labels, files, warnings, BLAS threads, callbacks."""
