@@ -1,16 +1,11 @@
 """Things that once went wrong."""
 
-import threading
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from threadpoolctl import threadpool_info
 
 from opgd import DataWarning, OPGDClassifier
-from opgd._utils.blas import one_blas_thread
 
 
 @pytest.fixture
@@ -81,28 +76,6 @@ def test_priors_of_a_series_go_by_its_index(iris):
     y = pd.Series(np.repeat(["b", "a", "c"], [50, 40, 30]))
     model = OPGDClassifier(priors=y.value_counts(normalize=True)).fit(iris[0][:120], y)
     np.testing.assert_allclose(model.priors_, [40 / 120, 50 / 120, 30 / 120])
-
-
-def blas_threads():
-    return [own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"]
-
-
-def test_fits_that_overlap_share_the_limit_on_blas_threads():
-    before, inside = blas_threads(), []
-
-    def hold(seconds):
-        with one_blas_thread():
-            time.sleep(seconds)
-            inside.append(blas_threads())
-
-    first, second = (threading.Thread(target=hold, args=(s,)) for s in (0.1, 0.3))
-    first.start()
-    time.sleep(0.05)
-    second.start()
-    first.join()
-    second.join()
-    assert {number for numbers in inside for number in numbers} == {1}
-    assert blas_threads() == before
 
 
 def test_probabilities_of_unreachable_rows_sum_to_one(iris):

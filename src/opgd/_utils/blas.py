@@ -1,53 +1,47 @@
-"""BLAS on one thread while ours share the rows."""
+"""BLAS on one thread during a fit or a prediction, without lasting effects on the process."""
 
 import functools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-
-class _OneBlasThread:
-    """The limit is one for the process, so fits that overlap in time share it.
-
-    The first to come sets it and the last to go lifts it; had each its own, the first to go would
-    lift it for the others, and the last put back what it found: one thread, for good.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limit: Any = None
-
-    def enter(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._limit = _blas().limit(limits=1, user_api="blas")
-                self._limit.__enter__()
-
-    def leave(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.__exit__(None, None, None)
+_PINNED = threading.Lock()
+"""Held by the call that has pinned BLAS."""
 
 
 @functools.cache
 def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+def _count_threads() -> list[int]:
+    return [library.num_threads for library in _blas().lib_controllers]
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread: its threads fight over blocks this small, ours share the rows."""
-    _ONE_BLAS_THREAD.enter()
-    try:
+    """Limit BLAS to one thread: its threads fight over small blocks, and ours share the samples.
+
+    The limit belongs to the process, so one call at a time sets it and restores it, in the same
+    thread (threadpoolctl ignores a restore from another one since 3.8). Calls inside it, or in
+    other threads at the same time, change nothing; those that outlast it go on without a limit,
+    which costs them time only.
+    """
+    if not _PINNED.acquire(blocking=False):
         yield
+        return
+    before: list[int] = []
+    try:
+        before = _count_threads()
+        with _blas().limit(limits=1):
+            yield
     finally:
-        _ONE_BLAS_THREAD.leave()
+        try:
+            # an interrupt may have come after the limit was set and before it was entered
+            for library, number in zip(_blas().lib_controllers, before, strict=False):
+                if library.num_threads != number:
+                    _blas().limit(limits={library.prefix: number})
+        finally:
+            _PINNED.release()
