@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
-from opgd._fit.problem import prepare
+from opgd._fit.problem import pose, prepare
 from opgd._model_selection.calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
 from opgd._model_selection.path import Sample, Setting, end_settings, grow, try_settings
 from opgd.classifier_cv import thinned_counts
@@ -100,7 +100,7 @@ def test_results_have_one_entry_a_model_in_every_array(wine):
 def test_a_path_never_loses_likelihood_as_it_grows(cancer):
     X, y = cancer
     prepared = prepare(RowEngine(X, y.astype(np.intp)), 2)
-    problem, _ = OPGDClassifier()._pose(prepared, np.array([0, 1]), np.array([1, 1]))
+    problem = pose(prepared, prepared.classes.priors, covariance_type="diag")
     path = list(grow(problem, [1, 2, 3, 5, 8]))
     values = [problem.objective.value(directions) for directions in path]
     assert [len(directions) for directions in path] == [1, 2, 3, 5, 8][: len(path)]
@@ -168,7 +168,7 @@ def test_attributes_are_those_of_the_chosen_model(wine):
     np.testing.assert_array_equal(model.covariances_, inner.covariances_)
     np.testing.assert_array_equal(model.predict_proba(X), inner.predict_proba(X))
     assert inner.init in ("auto", "lda")
-    assert clone(inner).fit(X, y)._temperature == 1
+    assert clone(inner).fit(X, y)._projection.temperature == 1
     assert model.log_likelihood_ == inner.log_likelihood_
     document = inspect.getdoc(OPGDClassifierCV)
     for name in vars(model):

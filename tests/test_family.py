@@ -337,9 +337,7 @@ def test_informative_axes_beat_those_of_lda_in_their_own_objective(load):
 
 def problem_of(X, y):
     prepared = prepare(RowEngine(X, y), 3)
-    one = np.ones(3, dtype=np.intp)
-    settings = {"covariance_type": "diag", "shrinkage": 0.0, "ridge": 0.0}
-    return pose(prepared, prepared.classes.priors, numbers=one, **settings)
+    return pose(prepared, prepared.classes.priors, covariance_type="diag")
 
 
 def test_gradient_of_the_isotropic_likelihood_agrees_with_differences(iris, rng):

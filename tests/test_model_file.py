@@ -158,6 +158,13 @@ def split(data):
     return json.loads(data[8 : 8 + length]), data[8 + length :]
 
 
+MEANS = "_projection.gaussians.means"
+
+
+def inner(model):
+    return model["estimators"]["best_estimator_"]
+
+
 def joined(header, rest):
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + rest
@@ -277,8 +284,8 @@ def test_labels_and_names_can_be_read_without_this_package(tmp_path):
     save_model(OPGDClassifier(1).fit(pd.DataFrame(X, columns=names), SPECIES), tmp_path / "model")
     with safe_open(tmp_path / "model", framework="numpy") as stored:
         model = json.loads(stored.metadata()["opgd"])
-        assert stored.get_tensor("components_").shape == (1, 4)
-    assert (model["format"], model["version"]) == ("opgd model", 1)
+        assert stored.get_tensor("_projection.components").shape == (1, 4)
+    assert (model["format"], model["version"]) == ("opgd model", container.VERSION)
     assert model["estimator"] == "OPGDClassifier"
     classes = {"is": "words", "dtype": "<U10", "values": ["setosa", "versicolor", "virginica"]}
     assert model["fitted"]["classes_"] == classes
@@ -470,8 +477,8 @@ def test_only_fitted_models_can_be_saved(name, tmp_path):
 
 def test_models_that_could_not_be_loaded_are_not_saved(tmp_path):
     model = fitted("classifier")
-    model._gaussians.means[0, 0] = np.nan
-    with pytest.raises(ValueError, match=r"Cannot save this OPGDClassifier: its _gaussians.means"):
+    model._projection.gaussians.means[0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"Cannot save this OPGDClassifier: its .*gaussians.means"):
         save_model(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
@@ -660,23 +667,32 @@ def header_changes():
         return changed
 
     yield "duplicate keys", name_twice
-    yield "negative shape", change(lambda h: h["components_"].update(shape=[-1, -3]))
-    yield "large shape", change(lambda h: h["components_"].update(shape=[2**40, 2**40]))
-    yield "odd shape", change(lambda h: h["components_"].update(shape=[1.0, 3]))
-    yield "true shape", change(lambda h: h["components_"].update(shape=[True, 3]))
-    yield "many axes", change(lambda h: h["components_"].update(shape=[1] * 99 + [3]))
-    yield "turned shape", change(lambda h: h["components_"].update(shape=[3, 1]))
-    yield "other type", change(lambda h: h["components_"].update(dtype="I64"))
-    yield "unknown type", change(lambda h: h["components_"].update(dtype="F8_E4M3"))
-    yield "list as type", change(lambda h: h["components_"].update(dtype=["F64"]))
+    yield "negative shape", change(lambda h: h["_projection.components"].update(shape=[-1, -3]))
+    yield "large shape", change(lambda h: h["_projection.components"].update(shape=[2**40, 2**40]))
+    yield "odd shape", change(lambda h: h["_projection.components"].update(shape=[1.0, 3]))
+    yield "true shape", change(lambda h: h["_projection.components"].update(shape=[True, 3]))
+    yield "many axes", change(lambda h: h["_projection.components"].update(shape=[1] * 99 + [3]))
+    yield "turned shape", change(lambda h: h["_projection.components"].update(shape=[3, 1]))
+    yield "other type", change(lambda h: h["_projection.components"].update(dtype="I64"))
+    yield "unknown type", change(lambda h: h["_projection.components"].update(dtype="F8_E4M3"))
+    yield "list as type", change(lambda h: h["_projection.components"].update(dtype=["F64"]))
     yield (
         "overlap",
-        change(lambda h: h["means_"].update(data_offsets=h["projected_means_"]["data_offsets"])),
+        change(
+            lambda h: h["means_"].update(
+                data_offsets=h["_projection.gaussians.means"]["data_offsets"]
+            )
+        ),
     )
     yield (
         "swapped",
         change(
-            lambda h: h.update({"means_": h["projected_means_"], "projected_means_": h["means_"]})
+            lambda h: h.update(
+                {
+                    "means_": h["_projection.gaussians.means"],
+                    "_projection.gaussians.means": h["means_"],
+                }
+            )
         ),
     )
     yield "offsets backwards", change(lambda h: h["means_"]["data_offsets"].reverse())
@@ -741,8 +757,8 @@ def forgeries():
     yield "wide words", put("fitted", "classes_", "dtype", "<U99999999")
     yield "short words", put("fitted", "classes_", "dtype", "<U2")
     yield "objects", put("fitted", "classes_", {"is": "labels", "dtype": "|O", "values": [1, 2, 3]})
-    yield "structured", put("fitted", "components_", "dtype", "f8,f8")
-    yield "code as type", put("fitted", "components_", "dtype", "os.system")
+    yield "structured", put("fitted", "_projection.components", "dtype", "f8,f8")
+    yield "code as type", put("fitted", "_projection.components", "dtype", "os.system")
     yield "same labels", put("fitted", "classes_", "values", ["a", "b", "a"])
     yield "few labels", put("fitted", "classes_", "values", ["a", "b"])
     yield "no labels", put("fitted", "classes_", "values", [])
@@ -752,17 +768,23 @@ def forgeries():
         "lists as labels",
         put("fitted", "classes_", {"is": "words", "dtype": "|O", "values": [[1], [2], [3]]}),
     )
-    yield "axes", put("fitted", "components_", "axes", [0, 0])
-    yield "missing tensor", put("fitted", "components_", "tensor", "missing")
-    yield "tensor twice", put("fitted", "components_", "tensor", "projected_means_")
-    yield "tensor is a list", put("fitted", "components_", "tensor", [])
+    yield "axes", put("fitted", "_projection.components", "axes", [0, 0])
+    yield "missing tensor", put("fitted", "_projection.components", "tensor", "missing")
+    yield (
+        "tensor twice",
+        put("fitted", "_projection.components", "tensor", MEANS),
+    )
+    yield "tensor is a list", put("fitted", "_projection.components", "tensor", [])
     yield "number of axes", put("fitted", "n_components_", 2)
     yield "number of columns", put("fitted", "n_features_in_", 4)
     yield "truth as a number", put("fitted", "n_components_", True)
-    yield "form", put("fitted", "_covariance_type", "full")
-    yield "unknown form", put("fitted", "_covariance_type", "tied")
-    yield "cold", put("fitted", "_temperature", 0.0)
-    yield "temperature is NaN", put("fitted", "_temperature", {"is": "float", "value": "nan"})
+    yield "form", put("fitted", "_projection.form", "full")
+    yield "unknown form", put("fitted", "_projection.form", "tied")
+    yield "cold", put("fitted", "_projection.temperature", 0.0)
+    yield (
+        "temperature is NaN",
+        put("fitted", "_projection.temperature", {"is": "float", "value": "nan"}),
+    )
     yield "log-likelihood", put("fitted", "log_likelihood_", "low")
     yield "curve", put("fitted", "loss_curve_", ["a"])
     yield "names", put("fitted", "feature_names_in_", {"is": "words", "dtype": "|O", "values": []})
@@ -782,27 +804,27 @@ def forgeries():
     yield "scalar", put("parameters", "tol", {"is": "scalar", "dtype": "|i1", "value": 300})
     yield "parameters", put("parameters", [])
     yield "fitted", put("fitted", None)
-    yield "newer", put("version", 2)
+    yield "newer", put("version", container.VERSION + 1)
     yield "older than the first", put("version", 0)
     yield "version is a word", put("version", "1")
     yield "other format", put("format", "torch")
     yield "unused tensor", lambda model, tensors: tensors.update(more=np.eye(2))
-    yield "NaN", tensor("components_", lambda own: own * np.nan)
+    yield "NaN", tensor("_projection.components", lambda own: own * np.nan)
     yield "infinite", tensor("means_", lambda own: own / 0.0)
-    yield "no variance", tensor("_gaussians.variances", lambda own: own * 0)
+    yield "no variance", tensor("_projection.gaussians.variances", lambda own: own * 0)
     yield "negative scale", tensor("_coordinates.scale", lambda own: -own)
-    yield "shape", tensor("components_", lambda own: own[:, :-1])
-    yield "turned", tensor("components_", lambda own: own.T)
-    yield "one axis more", tensor("components_", lambda own: own[None])
+    yield "shape", tensor("_projection.components", lambda own: own[:, :-1])
+    yield "turned", tensor("_projection.components", lambda own: own.T)
+    yield "one axis more", tensor("_projection.components", lambda own: own[None])
     yield "fewer Gaussians", tensor("means_", lambda own: own[1:])
-    yield "single precision", tensor("components_", lambda own: own.astype(np.float32))
-    yield "whole numbers", tensor("components_", lambda own: own.astype(np.int64))
-    yield "class of none", tensor("gaussian_classes_", lambda own: own + 1)
-    yield "classes in no order", tensor("gaussian_classes_", lambda own: own[::-1])
-    yield "class left out", tensor("gaussian_classes_", lambda own: own * 0)
+    yield "single precision", tensor("_projection.components", lambda own: own.astype(np.float32))
+    yield "whole numbers", tensor("_projection.components", lambda own: own.astype(np.int64))
+    yield "class of none", tensor("_projection.gaussian_classes", lambda own: own + 1)
+    yield "classes in no order", tensor("_projection.gaussian_classes", lambda own: own[::-1])
+    yield "class left out", tensor("_projection.gaussian_classes", lambda own: own * 0)
     yield "basis", tensor("_coordinates.basis", lambda own: own[:-1])
     yield "priors", tensor("priors_", lambda own: -own)
-    yield "log priors", tensor("_gaussians.log_priors", lambda own: own * np.nan)
+    yield "log priors", tensor("_projection.gaussians.log_priors", lambda own: own * np.nan)
 
 
 @pytest.mark.parametrize("change", named(forgeries()))
@@ -829,8 +851,8 @@ def test_the_same_without_a_change_is_accepted(small, tmp_path):
 
 
 def test_later_formats_ask_for_an_upgrade(small, tmp_path):
-    data = forged(small[1], lambda model, tensors: model.update(version=2))
-    with pytest.raises(ValueError, match=r"version 2 .* upgrade opgd"):
+    data = forged(small[1], lambda model, tensors: model.update(version=3))
+    with pytest.raises(ValueError, match=r"version 3 .* upgrade opgd"):
         read(data, tmp_path)
 
 
@@ -841,8 +863,12 @@ def test_forged_parts_of_other_models_are_refused(name, tmp_path):
             lambda model, tensors: model["fitted"].update(best_index_=10**6),
             lambda model, tensors: model["fitted"].update(cv_results_={}),
             lambda model, tensors: model["fitted"]["cv_results_"]["values"].__setitem__(0, [1]),
-            lambda model, tensors: model["best_estimator"].update(estimator="OPGDClassifierCV"),
-            lambda model, tensors: model["best_estimator"].update(estimator="OPGDMixture"),
+            lambda model, tensors: model["estimators"]["best_estimator_"].update(
+                estimator="OPGDClassifierCV"
+            ),
+            lambda model, tensors: model["estimators"]["best_estimator_"].update(
+                estimator="OPGDMixture"
+            ),
         ],
         "mixture": [
             lambda model, tensors: tensors.update(labels_=tensors["labels_"] + 1),
@@ -858,9 +884,9 @@ def test_forged_parts_of_other_models_are_refused(name, tmp_path):
         ],
         "full": [
             lambda model, tensors: tensors.update(
-                {"_gaussians.variances": -tensors["_gaussians.variances"]}
+                {"_projection.gaussians.variances": -tensors["_projection.gaussians.variances"]}
             ),
-            lambda model, tensors: model["fitted"].update(_covariance_type="diag"),
+            lambda model, tensors: model["fitted"].update({"_projection.form": "diag"}),
         ],
     }
     save_model(fitted(name), tmp_path / "model")
@@ -904,7 +930,7 @@ def test_long_descriptions_are_refused_when_saved(small, tmp_path, monkeypatch):
 
 def test_the_pieces_agree_without_a_file():
     model, writer, left_out = fitted("classifier"), Writer(), {}
-    text = described(model, writer, "", left_out)
+    text = {"version": container.VERSION, **described(model, writer, "", left_out)}
     assert not left_out
     assert_same_model(model, loaded(text, writer.tensors))
     with pytest.raises(Unfit, match="belong to nothing"):

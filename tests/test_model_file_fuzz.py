@@ -10,7 +10,8 @@ import joblib
 import numpy as np
 import pytest
 
-from opgd._model_file import container, load_model
+from opgd import load_model
+from opgd._model_file import container
 from opgd._model_file.schema import ESTIMATORS
 from opgd.model_file import ModelFileError, load_notes, save_model
 from tests.fuzzing import cases, damaged_bytes, damaged_json

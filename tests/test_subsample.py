@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from opgd import OPGDClassifier, OPGDMixture
-from opgd._fit import problem as problem_module
+from opgd._fit import search as search_module
 from opgd.core.engines import RowEngine
 
 
 @pytest.fixture
 def few_are_many(monkeypatch):
     """Samples from 2000 rows on, the first of 200."""
-    monkeypatch.setattr(problem_module, "MANY_ROWS", 2000)
-    monkeypatch.setattr(problem_module, "FIRST_SAMPLE", 200)
-    monkeypatch.setattr(problem_module, "ROWS_PER_COEFFICIENT", 1)
+    monkeypatch.setattr(search_module, "MANY_ROWS", 2000)
+    monkeypatch.setattr(search_module, "FIRST_SAMPLE", 200)
+    monkeypatch.setattr(search_module, "ROWS_PER_COEFFICIENT", 1)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_samples_come_first_and_all_rows_last(evaluations):
     [(99, []), (150, [100]), (200, [100, 200]), (999, [100, 500]), (1100, [100, 500, 1100])],
 )
 def test_sizes_of_samples(most, sizes):
-    assert problem_module.sample_sizes(100, most) == sizes
+    assert search_module.sample_sizes(100, most) == sizes
 
 
 @pytest.mark.usefixtures("few_are_many")

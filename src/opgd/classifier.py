@@ -1,21 +1,27 @@
 """OPGDClassifier: the paper's Section 3."""
 
-from contextlib import suppress
 from typing import Any, Self
 
-import numpy as np
 from joblib import effective_n_jobs
 
-from opgd._base.gaussian import restore_on_failure
+from opgd._base.estimator import restore_on_failure
+from opgd._base.projection_classifier import ProjectionClassifier
 from opgd._dask.lazy import is_lazy
-from opgd._fit.fitting import ProjectionClassifier
-from opgd._fit.problem import Problem, first_guesses, prepare
+from opgd._fit.data_warnings import warn_about_data
+from opgd._fit.problem import pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
-from opgd._utils.validation import check_flag, check_seed, encode_labels, known_codes
+from opgd._utils.validation import (
+    check_flag,
+    check_n_components,
+    check_priors,
+    check_seed,
+    encode_labels,
+    known_codes,
+)
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.types import AnyArray
 
 
 class OPGDClassifier(ProjectionClassifier):
@@ -192,20 +198,32 @@ class OPGDClassifier(ProjectionClassifier):
         self._check_parameters()
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        engine, classes = self._labelled_engine(X, y, sample_weight)
-        self._check_n_components(engine.n_features)
+        last = getattr(self, "components_", None) if self.warm_start else None
+        engine, classes = self._read_samples(X, y, sample_weight)
+        check_n_components(self.n_components, engine.n_features)
         with one_blas_thread():
             prepared = prepare(engine, len(classes))
-            numbers = check_n_subclasses(self.n_subclasses, classes)
-            self._find_axes(prepared, classes, numbers, rng, data)
+            problem = pose(
+                prepared,
+                check_priors(self.priors, classes, prepared.classes.priors),
+                n_subclasses=check_n_subclasses(self.n_subclasses, classes),
+                covariance_type=self.covariance_type,
+                shrinkage=self.shrinkage,
+                ridge=self.ridge,
+            )
+            progress = self._watch(problem, classes, data)
+            directions, summary, notes = self._optimize(problem, rng, progress, last)
+            attributes = self._describe(problem, classes, directions) | summary
+        warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
+        progress.finish(self._store(attributes))
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("warm_start", self.warm_start)
 
-    def _labelled_engine(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
-        """Rows of positive weight, and the classes."""
+    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
+        """Return an engine of the samples of positive weight, and the classes."""
         if is_lazy(X):
             from opgd._dask.inputs import lazy_rows
 
@@ -217,15 +235,3 @@ class OPGDClassifier(ProjectionClassifier):
             return rows.engine, rows.classes
         X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
         return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes
-
-    def _goes_on(self) -> bool:
-        return self.warm_start and hasattr(self, "components_")
-
-    def _first_guesses(
-        self, problem: Problem, n_components: int, rng: np.random.RandomState
-    ) -> list[FloatArray]:
-        last = getattr(self, "components_", np.empty(0))
-        if self.warm_start and last.shape == (n_components, self.n_features_in_):
-            with suppress(ValueError):  # the last axes may have become constant
-                return first_guesses(problem, last, n_components, rng)
-        return super()._first_guesses(problem, n_components, rng)

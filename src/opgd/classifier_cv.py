@@ -3,17 +3,22 @@
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
+from inspect import signature
 from itertools import product
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
-from opgd._base.gaussian import AxesMixin, GaussianClassifier, restore_on_failure
+from opgd._base.estimator import restore_on_failure
+from opgd._base.gaussian import GaussianClassifier
+from opgd._base.projection import AxesMixin
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.path import Outcome, Sample, Setting, end_settings, try_settings
 from opgd._model_selection.results import aligned, choose, tabulate
@@ -35,6 +40,7 @@ from opgd.core.types import AnyArray, IntArray
 FEW_AXES = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.3
+QUICK_SCORINGS = ("accuracy", "neg_log_loss")
 CHANCE = 0.01
 """Share of the log-likelihood by which two fits may differ without one being better."""
 
@@ -46,6 +52,21 @@ def thinned_counts(most: int) -> list[int]:
     while counts[-1] < most:
         counts.append(min(most, max(counts[-1] + 1, round(COUNT_RATIO * counts[-1]))))
     return counts
+
+
+def delegate_to_best(name: str) -> Any:
+    """Return a property that reads an attribute of `best_estimator_`."""
+
+    def read(self: Any) -> Any:
+        try:
+            best = self.__dict__["best_estimator_"]
+        except KeyError:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r} before fit."
+            ) from None
+        return getattr(best, name)
+
+    return property(read, doc=f"`{name}` of `best_estimator_`.")
 
 
 class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
@@ -168,7 +189,9 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
 
     @restore_on_failure
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **params: Any
+    ) -> Self:
         """Try all settings on all splits, and fit the best to all rows.
 
         Parameters
@@ -180,17 +203,21 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             Weights of rows, in fitting and in scoring.
         groups : array-like of shape (n_samples,), default=None
             Groups of rows for splitters that keep them together.
+        **params : dict
+            Metadata for the splitter and the scorer, where scikit-learn's metadata routing is
+            enabled and they request it.
 
         Returns
         -------
         self : OPGDClassifierCV
         """
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        sample, groups = self._check_data(X, y, sample_weight, groups)
+        routed = self._route({"sample_weight": sample_weight, "groups": groups, **params})
+        sample, split_params = self._check_data(X, y, sample_weight, routed)
         self._check_parameters(sample.classes)
         rank = sample.rank()
         counts = self._counts(sample, rank)
-        splits = self._splits(sample, groups)
+        splits = self._splits(sample, split_params)
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs more than one split; choose another cv.")
         settings = self._settings(all_axes=counts[-1] >= rank)
@@ -205,37 +232,121 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         best = choose(table, rule=self.rule, calibrate=self.calibrate)
         found = self._best_components(table, best, outcomes[best])
         model = self._refit(X, y, sample_weight, table["params"][best], found)
-        model._temperature = float(table["temperature"][best]) if self.calibrate else 1.0
-        fitted = {name: own for name, own in vars(model).items() if name not in model.get_params()}
-        self.__dict__.update(
-            fitted,
-            best_estimator_=model,
-            best_params_=table["params"][best],
-            best_score_=float(table["mean_test_score"][best]),
-            best_index_=best,
-            temperature_=model._temperature,
-            cv_results_=table,
-            n_splits_=len(splits),
-        )
-        progress.finish(fitted)
+        if self.calibrate:
+            model._set_temperature(float(table["temperature"][best]))
+        attributes = {
+            "best_estimator_": model,
+            "best_index_": best,
+            "cv_results_": table,
+            "n_splits_": len(splits),
+        }
+        self.__dict__.update(attributes)
+        progress.finish(attributes)
         return self
 
+    @property
+    def best_params_(self) -> dict[str, Any]:
+        """Settings of the chosen model."""
+        params: dict[str, Any] = self.cv_results_["params"][self.best_index_]
+        return params
+
+    @property
+    def best_score_(self) -> float:
+        """Mean score of the chosen model on held-out samples."""
+        return float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    @property
+    def temperature_(self) -> float:
+        """Divisor of log joint densities."""
+        return self._projection.temperature
+
+    _projection = delegate_to_best("_projection")
+    _coordinates = delegate_to_best("_coordinates")
+    _covariances = delegate_to_best("_covariances")
+    classes_ = delegate_to_best("classes_")
+    priors_ = delegate_to_best("priors_")
+    means_ = delegate_to_best("means_")
+    components_ = delegate_to_best("components_")
+    n_components_ = delegate_to_best("n_components_")
+    projected_means_ = delegate_to_best("projected_means_")
+    projected_variances_ = delegate_to_best("projected_variances_")
+    gaussian_classes_ = delegate_to_best("gaussian_classes_")
+    log_likelihood_ = delegate_to_best("log_likelihood_")
+    component_log_likelihoods_ = delegate_to_best("component_log_likelihoods_")
+    component_shares_ = delegate_to_best("component_shares_")
+    n_iter_ = delegate_to_best("n_iter_")
+    n_evaluations_ = delegate_to_best("n_evaluations_")
+    converged_ = delegate_to_best("converged_")
+    loss_curve_ = delegate_to_best("loss_curve_")
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata go to this estimator, its splitter and its scorer.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
+        splitting = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=splitter, method_mapping=splitting)
+        if not self._is_quick():
+            scoring = MethodMapping().add(caller="fit", callee="score")
+            router.add(scorer=get_scorer(self.scoring), method_mapping=scoring)
+        return router
+
+    def _route(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the metadata of the splitter ("split") and of the scorer ("score")."""
+        given = {name: value for name, value in params.items() if value is not None}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given)
+            scorer = routed.scorer.score if "scorer" in routed else {}
+            return {"split": dict(routed.splitter.split), "score": dict(scorer)}
+        unknown = set(given) - {"sample_weight", "groups"}
+        if unknown:
+            raise TypeError(
+                f"fit got unexpected metadata {sorted(unknown)}; to pass them to the splitter or "
+                "the scorer, enable metadata routing with sklearn.set_config."
+            )
+        weights = given.get("sample_weight")
+        takes_weights = not self._is_quick() and "sample_weight" in (
+            signature(get_scorer(self.scoring)).parameters
+        )
+        return {
+            "split": {"groups": given.get("groups")},
+            "score": {"sample_weight": weights} if takes_weights and weights is not None else {},
+        }
+
+    def _is_quick(self) -> bool:
+        """Whether the score follows from the log joints, without a scorer of scikit-learn."""
+        return isinstance(self.scoring, str) and self.scoring in QUICK_SCORINGS
+
     def _check_data(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[Sample, AnyArray | None]:
+        self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
+    ) -> tuple[Sample, dict[str, Any]]:
         X, y = validate_rows(self, X, y, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
-        groups = None if groups is None else np.asarray(groups)
-        if groups is not None and len(groups) != len(X):
-            raise ValueError(f"groups has {len(groups)} entries for {len(X)} rows.")
+        if "sample_weight" in routed["score"]:
+            routed["score"]["sample_weight"] = weights
+        metadata = {
+            use: {
+                name: _check_length(name, value, len(X))
+                for name, value in values.items()
+                if value is not None
+            }
+            for use, values in routed.items()
+        }
         drawn_here = self.cv is None or isinstance(self.cv, Real)
         if weights is not None and not np.all(weights) and drawn_here:
-            # splits that are given refer to the rows as they are; ours need not see these
+            # splits that are given refer to all samples; ours need not see these
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
-            groups = None if groups is None else groups[present]
+            metadata = {
+                use: {name: value[present] for name, value in values.items()}
+                for use, values in metadata.items()
+            }
         classes, codes = encode_labels(y)
-        return Sample(X, codes, weights, classes), groups
+        return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
     def _check_parameters(self, classes: AnyArray) -> None:
         for value in _values(self.shrinkage):
@@ -277,14 +388,14 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             raise ValueError("shrinkage, ridge, n_subclasses or covariance_type is empty.")
         return [[point] for point in points] + [end_settings(shrinkages, ridges, all_axes)]
 
-    def _splits(self, sample: Sample, groups: Any) -> list[tuple[IntArray, IntArray]]:
+    def _splits(self, sample: Sample, params: dict[str, Any]) -> list[tuple[IntArray, IntArray]]:
         cv = self.cv
         if isinstance(cv, Real) and not isinstance(cv, int | np.integer):
             if not 0 < float(cv) < 1:
                 raise ValueError(f"cv as a share of rows must lie between 0 and 1, got {cv!r}.")
             cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
         splitter = check_cv(cv, sample.codes, classifier=True)
-        splits = list(splitter.split(sample.X, sample.classes[sample.codes], groups))
+        splits = list(splitter.split(sample.X, sample.classes[sample.codes], **params))
         if not splits:
             raise ValueError("cv has no splits (a generator can be used only once).")
         return splits
@@ -298,8 +409,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         progress: TaskProgress,
     ) -> list[list[Outcome]]:
         """Outcomes of every model, in the order of the splits."""
-        quick = self.scoring in ("accuracy", "neg_log_loss")
-        scorer = None if quick else get_scorer(self.scoring)
+        scorer = None if self._is_quick() else get_scorer(self.scoring)
         tasks = [(split, own) for split in range(len(splits)) for own in settings]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(try_settings)(sample, splits[split], own, counts, scorer)
@@ -348,3 +458,11 @@ def _values(value: Any) -> list[Any]:
     if isinstance(value, str | dict) or not isinstance(value, Iterable):
         return [value]
     return list(value)
+
+
+def _check_length(name: str, values: Any, n_samples: int) -> AnyArray:
+    """Return metadata as an array with one entry for each sample."""
+    array = np.asarray(values)
+    if array.shape[:1] != (n_samples,):
+        raise ValueError(f"{name} has {len(array)} entries for {n_samples} rows.")
+    return array

@@ -1,7 +1,7 @@
 """OPGDMixture: the paper's Section 5."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Number
 from typing import Any, Self
@@ -11,25 +11,30 @@ from joblib import effective_n_jobs
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._base.gaussian import (
-    AxesMixin,
-    GaussianModel,
-    log_normalised,
-    restore_on_failure,
-)
+from opgd._base.estimator import restore_on_failure
+from opgd._base.gaussian import GaussianModel, describe_projection
+from opgd._base.posterior import log_normalised
+from opgd._base.projection import AxesMixin
 from opgd._dask.lazy import answers, here, is_lazy, rowwise, taken
+from opgd._fit.data_warnings import warn_about_data
+from opgd._fit.initialization import convert_components
 from opgd._fit.mixture_init import STARTS, first_mixture
-from opgd._fit.problem import Problem, frame_rows, given_directions, warn_of_data
+from opgd._fit.problem import (
+    Problem,
+    default_n_components,
+    frame_samples,
+    limit_n_components,
+)
 from opgd._fit.refinement import (
     METRICS,
     Refined,
     criteria,
-    first_clusters,
     mixture_axes,
     next_clusters,
     orthonormal,
     pose_mixture,
     refine,
+    whole_mixture,
 )
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
@@ -38,6 +43,7 @@ from opgd._utils.validation import (
     check_components_init,
     check_flag,
     check_integer,
+    check_n_components,
     check_n_jobs,
     check_positive,
     check_sample_weight,
@@ -46,11 +52,11 @@ from opgd._utils.validation import (
     validate_rows,
 )
 from opgd.core.coordinates import Frame, sphered_coordinates
-from opgd.core.density import RowDensity, row_density
+from opgd.core.density import RowDensity, information_criteria, row_density
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.gaussians import FORMS, ProjectedGaussians
+from opgd.core.fitted import FittedProjection
+from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.moments import Moments
-from opgd.core.scoring import log_joint
 from opgd.core.starts import unit_rows
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -255,7 +261,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         X, engine, init = self._engine(X, sample_weight)
         self._check_sizes(engine.n_samples, engine.n_features, numbers)
         with one_blas_thread():
-            frame = frame_rows(engine)
+            frame = frame_samples(engine)
             most_iterations = len(numbers) * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, most_iterations)
             # each number begins anew, so that it gives the same model alone and among others
@@ -265,8 +271,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             best = tried[int(np.argmin(selection[self.criterion]))]
             attributes = self._fitted(X, best) | {"selection_": selection}
         self._warn(best.refined, attributes)
-        self.__dict__.update(attributes)
-        progress.finish(attributes)
+        progress.finish(self._store(attributes))
         return self
 
     def _check_parameters(self) -> list[int]:
@@ -275,8 +280,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         numbers = list(dict.fromkeys(check_integer("n_clusters", own, 1) for own in wanted))
         if not numbers:
             raise ValueError("n_clusters is empty: there is no number of clusters to try.")
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
+        check_n_components(self.n_components)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
         check_choice("metric", self.metric, METRICS)
         check_positive("orthogonality", self.orthogonality, or_zero=True)
@@ -317,10 +321,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _check_sizes(self, n_samples: int, n_features: int, numbers: list[int]) -> None:
         if max(numbers) > n_samples:
             raise ValueError(f"n_clusters={max(numbers)} is more than the {n_samples} rows of X.")
-        if self.n_components is not None and self.n_components > n_features:
-            raise ValueError(
-                f"n_components={self.n_components} is more than the {n_features} columns of X."
-            )
+        check_n_components(self.n_components, n_features)
 
     def _fit_one(
         self,
@@ -366,51 +367,42 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _first_axes(self, problem: Problem, clusters: Moments, n_clusters: int) -> FloatArray:
         rank, wanted = problem.coordinates.rank, self.n_components
         if self.components_init is None:
-            wanted = max(2, n_clusters - 1) if wanted is None else wanted
+            wanted = default_n_components(rank, n_clusters) if wanted is None else wanted
             return mixture_axes(problem, clusters, min(rank, wanted))
         name = "components_init"
         given = check_components_init(self.components_init, wanted, self.n_features_in_, name)
-        return given_directions(problem, given[:rank], name)
+        return convert_components(problem, given[:rank], name)
 
     def _described(
         self, problem: Problem, directions: FloatArray, gaussians: ProjectedGaussians | None = None
     ) -> dict[str, Any]:
         """What predictions need of a mixture on these directions; clusters by weight."""
         gaussians = problem.objective.gaussians(directions) if gaussians is None else gaussians
-        order = np.argsort(_places(gaussians))
-        gaussians = ProjectedGaussians(
-            gaussians.log_priors[order], gaussians.means[order], gaussians.variances[order]
-        )
-        components = problem.coordinates.components(directions)
+        gaussians = gaussians.take(np.argsort(_places(gaussians)))
+        projection = replace(problem.project(directions), gaussians=gaussians)
         coordinates = sphered_coordinates(problem.frame)
-        density = row_density(coordinates, components, gaussians, problem.objective.form)
+        density = row_density(coordinates, projection)
         means, covariances = density.sphered_moments()
         weights = np.exp(gaussians.log_priors)
-        return {
-            "components_": components,
-            "n_components_": len(components),
+        return describe_projection(self, projection) | {
             "n_clusters_": len(weights),
             "weights_": weights / weights.sum(),
             "means_": coordinates.raw_means(means),
-            "projected_means_": gaussians.means + components @ coordinates.center,
-            "projected_variances_": gaussians.variances,
+            "_projection": projection,
             "_coordinates": coordinates,
             "_covariances": covariances,
-            "_gaussians": gaussians,
-            "_covariance_type": self.covariance_type,
         }
 
     def _fitted(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
         refined, frame = fit.refined, fit.refined.problem.frame
         gaussians = refined.mixture.gaussians
-        own = self._described(refined.problem, refined.directions, gaussians)
-        model = frame.center, own["components_"], own["_gaussians"], FORMS[self.covariance_type]
-        clustered = answers(partial(_clustered, model), X)
-        first_labels = answers(first_clusters(frame, fit.first), X)
+        described = self._described(refined.problem, refined.directions, gaussians)
+        clustered = answers(partial(_clustered, described["_projection"]), X)
+        first_labels = answers(partial(_strongest, whole_mixture(frame, fit.first)), X)
         weight = frame.engine.total_weight
         return (
             refined.summary
-            | own
+            | described
             | {
                 "labels_": clustered[:, 0].astype(np.intp),
                 "initial_labels_": taken(_places(gaussians), first_labels),
@@ -424,13 +416,8 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _warn(self, refined: Refined, attributes: dict[str, Any]) -> None:
         """One warning for all that a user should know of these data and this result."""
         problem, places = refined.problem, _places(refined.mixture.gaussians)
-        notes = []
-        wanted, found = self.n_components, attributes["n_components_"]
-        if wanted is not None and found < wanted:
-            notes.append(
-                f"rows differ in {found} dimensions only, so {found} axes are found "
-                f"instead of {wanted}"
-            )
+        found = attributes["n_components_"]
+        notes = limit_n_components(self.n_components or found, found)[1]
         n_clusters = attributes["n_clusters_"]
         empty = np.sort(places[refined.sizes == 0])
         if len(empty):
@@ -440,7 +427,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         notes += self._same_axes(problem, attributes["components_"])
         names = [f"cluster {place}" for place in places]
         columns = self._column_names()
-        warn_of_data(problem, names, columns, notes, what="clusters", advice="shrinkage")
+        warn_about_data(problem, names, columns, notes, what="clusters", advice="shrinkage")
 
     def _same_axes(self, problem: Problem, components: FloatArray) -> list[str]:
         """The failure of the paper's Section 5.2, where there is one: axes that show the same."""
@@ -460,7 +447,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         with one_blas_thread():
-            return log_joint(X, *self._model())
+            return self._projection.log_joint(X)
 
     @rowwise
     def predict(self, X: Any) -> IntArray:
@@ -492,8 +479,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 
     def _density(self) -> RowDensity:
         check_is_fitted(self)
-        form = FORMS[self._covariance_type]
-        return row_density(self._coordinates, self.components_, self._gaussians, form)
+        return row_density(self._coordinates, self._projection)
 
     @rowwise
     def score_samples(self, X: Any) -> FloatArray:
@@ -543,7 +529,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         -------
         aic : float
         """
-        return float(-2 * here(self.score_samples(X)).sum() + 2 * self._density().n_parameters)
+        return self._criterion("aic", X)
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion on rows, the less the better.
@@ -556,9 +542,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         -------
         bic : float
         """
-        log_density = here(self.score_samples(X))
-        penalty = self._density().n_parameters * np.log(len(log_density))
-        return float(-2 * log_density.sum() + penalty)
+        return self._criterion("bic", X)
 
     def icl(self, X: Any) -> float:
         """Integrated completed likelihood: `bic` plus what rows lie between clusters.
@@ -571,8 +555,16 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         -------
         icl : float
         """
-        strongest = np.log(here(self.predict_proba(X)).max(axis=1))
-        return float(self.bic(X) - 2 * strongest.sum())
+        return self._criterion("icl", X)
+
+    def _criterion(self, name: str, X: Any) -> float:
+        log_density = here(self.score_samples(X))
+        certainty = 0.0
+        if name == "icl":
+            certainty = np.log(here(self.predict_proba(X)).max(axis=1)).sum()
+        sizes = self._density().n_parameters, len(log_density)
+        criteria = information_criteria(log_density.sum(), *sizes, certainty)
+        return float(criteria[name])
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
         """Draw rows from the density of `score_samples`.
@@ -602,11 +594,16 @@ class _Fit:
     n_rounds: int
 
 
-def _clustered(model: tuple[Any, ...], X: AnyArray) -> FloatArray:
-    """The most probable cluster, and one minus its probability, (n, 2)."""
-    log_posteriors = log_normalised(log_joint(X, *model))
+def _clustered(projection: FittedProjection, X: AnyArray) -> FloatArray:
+    """Return the most probable cluster, and one minus its probability, (n, 2)."""
+    log_posteriors = log_normalised(projection.log_joint(X))
     doubts = -np.expm1(log_posteriors.max(axis=1))
     return np.column_stack([np.argmax(log_posteriors, axis=1), doubts])
+
+
+def _strongest(projection: FittedProjection, X: AnyArray) -> IntArray:
+    """Return the most probable cluster, (n,)."""
+    return np.argmax(projection.log_joint(X), axis=1)
 
 
 def _places(gaussians: ProjectedGaussians) -> IntArray:

@@ -1,61 +1,35 @@
 """OPGDSemiSupervised: labelled and unlabelled rows together."""
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
 
-from opgd._base.gaussian import log_normalised, restore_on_failure
+from opgd._base.estimator import restore_on_failure
+from opgd._base.posterior import log_normalised
+from opgd._base.projection_classifier import ProjectionClassifier
 from opgd._dask.lazy import here, is_lazy
-from opgd._fit.fitting import ProjectionClassifier
-from opgd._fit.problem import Prepared, frame_rows
+from opgd._fit.data_warnings import warn_about_data
+from opgd._fit.problem import Prepared, frame_samples, pose
 from opgd._fit.self_training import soft_classes
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
 from opgd._utils.labels import codes_among, encode_partly, is_missing, label_array
-from opgd._utils.validation import check_integer, check_sample_weight, check_seed, validate_rows
+from opgd._utils.validation import (
+    check_integer,
+    check_n_components,
+    check_priors,
+    check_sample_weight,
+    check_seed,
+    validate_rows,
+)
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.gaussians import FORMS
-from opgd.core.scoring import log_joint
+from opgd.core.fitted import FittedProjection
 from opgd.core.types import AnyArray, FloatArray, IntArray
-
-
-@dataclass(frozen=True)
-class RowShares:
-    """Probabilities of training rows, of which labelled ones keep their class."""
-
-    found: dict[str, Any]
-    covariance_type: str
-
-    @property
-    def classes(self) -> AnyArray:
-        own: AnyArray = self.found["classes_"]
-        return own
-
-    def __call__(self, X: AnyArray, codes: IntArray) -> FloatArray:
-        """Of rows with these codes (-1: none), (n, K)."""
-        found, form = self.found, FORMS[self.covariance_type]
-        center, components = found["_coordinates"].center, found["components_"]
-        joint = log_joint(X, center, components, found["_gaussians"], form)
-        shares: FloatArray = np.exp(log_normalised(joint))
-        labelled = np.flatnonzero(codes >= 0)
-        shares[labelled] = 0.0
-        shares[labelled, codes[labelled]] = 1.0
-        return shares
-
-
-def _part_shares(shares: RowShares, unlabeled: Any, part: Any) -> FloatArray:
-    """The same of a part of lazy rows."""
-    return shares(part.X, codes_among(part.labels, shares.classes, unlabeled))
-
-
-def _part_labels(shares: RowShares, unlabeled: Any, part: Any) -> AnyArray:
-    labels: AnyArray = shares.classes[np.argmax(_part_shares(shares, unlabeled, part), axis=1)]
-    return labels
 
 
 class OPGDSemiSupervised(ProjectionClassifier):
@@ -197,67 +171,55 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
             raise TypeError(f"unlabeled must be one value, got {self.unlabeled!r}.")
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        engine, classes, describe = self._partly_labelled_engine(X, y, sample_weight)
-        self._check_n_components(engine.n_features)
+        samples = self._read_samples(X, y, sample_weight)
+        engine, classes = samples.engine, samples.classes
+        check_n_components(self.n_components, engine.n_features)
         with one_blas_thread():
-            frame = frame_rows(engine)
-            if engine.partly_labelled:
-                moments, n_rounds = soft_classes(frame, len(classes), self.n_rounds)
-            else:
-                moments, n_rounds = frame.moments(len(classes)), 0
-
-            def labels(found: dict[str, Any]) -> dict[str, Any]:
-                shares, own_labels = describe(RowShares(found, self.covariance_type))
-                return {
-                    "n_rounds_": n_rounds,
-                    "transduction_": own_labels,
-                    "label_distributions_": shares,
-                }
-
-            one_each = np.ones(len(classes), dtype=np.intp)
-            self._find_axes(Prepared(frame, moments), classes, one_each, rng, data, labels)
+            frame = frame_samples(engine)
+            moments, n_rounds = soft_classes(frame, len(classes), self.n_rounds)
+            problem = pose(
+                Prepared(frame, moments),
+                check_priors(self.priors, classes, moments.priors),
+                covariance_type=self.covariance_type,
+                shrinkage=self.shrinkage,
+                ridge=self.ridge,
+            )
+            progress = self._watch(problem, classes, data)
+            directions, summary, notes = self._optimize(problem, rng, progress)
+            attributes = self._describe(problem, classes, directions) | summary
+            distributions, labels = samples.label(attributes["_projection"])
+        attributes |= {
+            "n_rounds_": n_rounds,
+            "transduction_": labels,
+            "label_distributions_": distributions,
+        }
+        warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
+        progress.finish(self._store(attributes))
         return self
 
-    def _partly_labelled_engine(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Engine, AnyArray, Callable[[RowShares], tuple[Any, Any]]]:
-        """Rows of positive weight, classes, and how to describe all rows, those of none too."""
+    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> "_Samples":
         unlabeled = self.unlabeled
         if is_lazy(X):
             from opgd._dask.inputs import lazy_rows
 
-            codes_of = partial(codes_among, unlabeled=unlabeled)
             if y is None:
-                label_array(y)
-            rows = lazy_rows(
-                self, X, y, sample_weight, partial(encode_partly, unlabeled=unlabeled), codes_of
-            )
-
-            def lazily_described(shares: RowShares) -> tuple[Any, Any]:
-                own = [partial(made, shares, unlabeled) for made in (_part_shares, _part_labels)]
-                return (
-                    rows.answers(own[0], np.zeros((0, len(shares.classes)))),
-                    rows.answers(own[1], shares.classes[:0]),
-                )
-
-            return rows.engine, rows.classes, lazily_described
+                label_array(y)  # raises
+            encode = partial(encode_partly, unlabeled=unlabeled)
+            codes_of = partial(codes_among, unlabeled=unlabeled)
+            rows = lazy_rows(self, X, y, sample_weight, encode, codes_of)
+            return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
         X = validate_rows(self, X, ensure_min_samples=2)
         y = label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)
         present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
         classes, codes = encode_partly(y[present], unlabeled)
-        own, all_codes = X, codes
+        weighted, all_codes = X, codes
         if weights is not None and not present.all():
-            own, weights = X[present], weights[present]
+            weighted, weights = X[present], weights[present]
             all_codes = codes_among(y, classes, unlabeled)
-        engine = RowEngine(own, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
-
-        def described(shares: RowShares) -> tuple[AnyArray, AnyArray]:
-            own = shares(X, all_codes)
-            return own, classes[np.argmax(own, axis=1)]
-
-        return engine, classes, described
+        engine = RowEngine(weighted, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
+        return _SamplesInMemory(engine, classes, X, all_codes)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of labelled rows whose class is predicted; rows without a label are passed over.
@@ -284,3 +246,71 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         codes = codes_among(y, self.classes_, self.unlabeled)
         right = codes == np.searchsorted(self.classes_, predicted)
         return float(np.average(right[known], weights=None if weights is None else weights[known]))
+
+
+class _Samples(Protocol):
+    """Partly labeled samples: an engine of those with positive weight, and labels for all."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def classes(self) -> AnyArray: ...
+
+    def label(self, projection: FittedProjection) -> tuple[Any, Any]:
+        """Return probabilities of the classes (n, K) and labels (n,) of all samples."""
+        ...
+
+
+@dataclass(frozen=True)
+class _SamplesInMemory:
+    engine: RowEngine
+    classes: AnyArray
+    X: AnyArray
+    codes: IntArray  # (n,), -1 for samples without a label
+
+    def label(self, projection: FittedProjection) -> tuple[AnyArray, AnyArray]:
+        probabilities = _compute_probabilities(projection, self.X, self.codes)
+        return probabilities, self.classes[np.argmax(probabilities, axis=1)]
+
+
+@dataclass(frozen=True)
+class _LazySamples:
+    engine: Engine
+    classes: AnyArray
+    rows: Any  # LazyRows, which need Dask
+    unlabeled: Any
+
+    def label(self, projection: FittedProjection) -> tuple[Any, Any]:
+        known = projection, self.classes, self.unlabeled
+        nothing = np.zeros((0, len(self.classes)))
+        return (
+            self.rows.answers(partial(_part_probabilities, *known), nothing),
+            self.rows.answers(partial(_part_labels, *known), self.classes[:0]),
+        )
+
+
+def _compute_probabilities(
+    projection: FittedProjection, X: AnyArray, codes: IntArray
+) -> FloatArray:
+    """Return posteriors (n, K); those of labeled samples (codes >= 0) are 0 and 1."""
+    probabilities: FloatArray = np.exp(log_normalised(projection.class_log_joint(X)))
+    labeled = np.flatnonzero(codes >= 0)
+    probabilities[labeled] = 0.0
+    probabilities[labeled, codes[labeled]] = 1.0
+    return probabilities
+
+
+def _part_probabilities(
+    projection: FittedProjection, classes: AnyArray, unlabeled: Any, part: Any
+) -> FloatArray:
+    codes = codes_among(part.labels, classes, unlabeled)
+    return _compute_probabilities(projection, part.X, codes)
+
+
+def _part_labels(
+    projection: FittedProjection, classes: AnyArray, unlabeled: Any, part: Any
+) -> AnyArray:
+    probabilities = _part_probabilities(projection, classes, unlabeled, part)
+    labels: AnyArray = classes[np.argmax(probabilities, axis=1)]
+    return labels

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from opgd.core.coordinates import column_coordinates, make_frame, sphered_coordinates
 from opgd.core.density import row_density
 from opgd.core.engines import RowEngine
+from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["diag", "full"])
@@ -32,7 +33,9 @@ def random_gaussians(rng, form, n_components, n_gaussians=3):
 
 def density_on(X, components, gaussians, form, weights=None):
     frame = make_frame(RowEngine(X, np.zeros(len(X), np.intp), weights))
-    return row_density(sphered_coordinates(frame), components, gaussians, FORMS[form])
+    each = np.arange(len(gaussians.means))
+    projection = FittedProjection(frame.center, components, gaussians, FORMS[form], each)
+    return row_density(sphered_coordinates(frame), projection)
 
 
 def random_density(rng, X, form, n_components, weights=None):

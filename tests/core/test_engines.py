@@ -1,6 +1,5 @@
 """Blocks of rows, and the types of numbers in them."""
 
-import sys
 import threading
 import time
 
@@ -81,21 +80,18 @@ def test_an_error_in_one_thread_stops_the_others():
     engine = RowEngine(
         np.arange(1000.0)[:, None], np.zeros(1000, np.intp), n_threads=2, block_rows=10
     )
-    second_began, n_done = threading.Event(), []
+    n_done = []
 
-    def fail_late(block):
-        if block.rows.start == 0:
-            assert second_began.wait(timeout=60)
-            time.sleep(0.05)
-        elif block.rows.start == 10:
-            second_began.set()
+    def fail_early(block):
+        if block.rows.start == 10:
             raise MemoryError
+        time.sleep(0.01)
         n_done.append(1)
         return block.X.sum(axis=0)
 
     with pytest.raises(MemoryError):
-        engine.sum(fail_late)
-    assert len(n_done) <= 2
+        engine.sum(fail_early)
+    assert len(n_done) < 20  # of a hundred
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -107,16 +103,12 @@ def test_overflow_is_looked_for_and_not_warned_of(n_threads, recwarn):
     assert not recwarn.list
 
 
-def test_threads_take_short_turns_while_they_share_rows(rng):
-    engine = RowEngine(
-        rng.normal(size=(4000, 3)), np.zeros(4000, np.intp), n_threads=2, block_rows=500
-    )
-    before, seen = sys.getswitchinterval(), []
+def test_a_sum_inside_another_is_right(rng):
+    X = rng.normal(size=(4000, 3))
+    engine = RowEngine(X, np.zeros(4000, np.intp), n_threads=2, block_rows=500)
 
     def total(block):
-        seen.append(sys.getswitchinterval())
         return block.X.sum(axis=0)
 
-    engine.sum(lambda block: total(block) + engine.sum(total))  # a sum inside another
-    assert max(seen) < before
-    assert sys.getswitchinterval() == before
+    nested = engine.sum(lambda block: total(block) + engine.sum(total))
+    np.testing.assert_allclose(nested, 9 * X.sum(axis=0))

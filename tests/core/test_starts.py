@@ -7,15 +7,14 @@ from sklearn.preprocessing import StandardScaler
 from opgd.core import starts
 from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
-from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import whiten_classes
 
 
 def posed(X, y):
     frame = make_frame(RowEngine(X, y, None))
     classes = frame.moments(y.max() + 1)
-    coordinates, _ = whitened_coordinates(frame, classes)
-    moments, _ = regularise(frame, coordinates, classes, level=unit_variance(frame, classes))
-    return coordinates, moments
+    whitening = whiten_classes(frame, classes)
+    return whitening.coordinates, whitening.regularize(classes)[0]
 
 
 def cosine(a, b):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from opgd._dask.engine import DaskEngine, Part, kept
 from opgd._dask.lazy import check_two_dimensional, is_lazy
 from opgd._utils.labels import label_array
+from opgd._utils.text import list_names
 from opgd._utils.validation import FLOAT_DTYPES, MAX_WEIGHT
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -238,10 +239,9 @@ def _refuse(found: list[Found], names: list[str]) -> None:
             raise ValueError(f"sample_weight {own.bad_weights}.")
     columns = sorted({int(j) for own in found for j in own.not_finite})
     if columns:
-        listed = ", ".join(names[j] for j in columns[:8])
-        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+        listed = list_names([names[j] for j in columns])
         raise ValueError(
-            f"Input X contains NaN or infinity in {listed}{more}; fill or leave out those rows."
+            f"Input X contains NaN or infinity in {listed}; fill or leave out those rows."
         )
     n_rows = sum(own.n_rows for own in found)
     if n_rows < 2:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.moments import Moments, group_moments, one_group
-from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import whiten_classes
 from opgd.core.types import FloatArray, IntArray
 
 STARTS = ["auto", "kmeans", "ward"]
@@ -131,9 +131,9 @@ def _from_labels(frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: i
 
 def _fitted(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
     """EM from the moments of groups of sphered rows."""
-    coordinates, _ = whitened_coordinates(frame, groups)
-    regular, _ = regularise(frame, coordinates, groups, level=unit_variance(frame, groups))
-    covariances = regular.mapped(coordinates.unwhitener * frame.spread).covariances
+    whitening = whiten_classes(frame, groups)
+    regular, _ = whitening.regularize(groups)
+    covariances = regular.mapped(whitening.coordinates.unwhitener * frame.spread).covariances
     covariances += REGULARISATION * np.eye(len(covariances[0]))
     precisions = np.linalg.inv(covariances)
     mixture = GaussianMixture(

@@ -1,13 +1,14 @@
 """Refining a mixture: a projection that tells its clusters apart, then EM inside it (Section 5)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from opgd._fit.problem import Problem, ordered_attributes, search
+from opgd._fit.normal_form import order_result
+from opgd._fit.problem import Problem
+from opgd._fit.search import OnIteration, search
 from opgd.core import starts
 from opgd.core.coordinates import (
     Coordinates,
@@ -15,18 +16,19 @@ from opgd.core.coordinates import (
     column_coordinates,
     sphered_coordinates,
 )
-from opgd.core.density import RowDensity, row_density
+from opgd.core.density import RowDensity, information_criteria, row_density
 from opgd.core.em import MixtureResult, block_posteriors, fit_mixture
 from opgd.core.engines import RowBlock
+from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_features
 from opgd.core.moments import Memberships, Moments
 from opgd.core.objective import Objective
 from opgd.core.penalties import Orthonormality
-from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
-from opgd.core.scoring import log_joint, score_engine
+from opgd.core.regularization import whiten_classes
+from opgd.core.scoring import score_engine
 from opgd.core.targets import Strongest
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.types import FloatArray, IntArray
 
 METRICS: dict[str, Callable[[Frame], Coordinates]] = {
     "covariance": sphered_coordinates,
@@ -89,13 +91,9 @@ class Refined:
 
     @property
     def density(self) -> RowDensity:
-        components = self.problem.coordinates.components(self.directions)
-        return row_density(
-            sphered_coordinates(self.problem.frame),
-            components,
-            self.mixture.gaussians,
-            self.problem.objective.form,
-        )
+        projection = self.problem.project(self.directions)
+        projection = replace(projection, gaussians=self.mixture.gaussians)
+        return row_density(sphered_coordinates(self.problem.frame), projection)
 
     @property
     def log_likelihood(self) -> float:
@@ -116,12 +114,10 @@ def pose_mixture(
 
     The search works in coordinates in which the metric of the penalty is the identity.
     """
-    whitened, within_borrowed = whitened_coordinates(frame, clusters)
-    share = None if isinstance(shrinkage, str) else shrinkage
-    level = unit_variance(frame, clusters)
-    regular, borrowed = regularise(frame, whitened, clusters, level=level, shrinkage=share)
+    whitening = whiten_classes(frame, clusters)
+    regular, borrowed = whitening.regularize(clusters, shrinkage)
     coordinates = METRICS[metric](frame)
-    moments = regular.mapped(whitened.unwhitener @ coordinates.whitener)
+    moments = regular.mapped(whitening.coordinates.unwhitener @ coordinates.whitener)
     priors = clusters.priors
     penalty = Orthonormality(orthogonality, np.eye(coordinates.rank))
     objective = Objective(
@@ -141,13 +137,14 @@ def pose_mixture(
         np.arange(clusters.n_groups),
         priors,
         borrowed,
-        within_borrowed,
+        whitening.borrowed,
     )
 
 
 def mixture_axes(problem: Problem, clusters: Moments, n_components: int) -> FloatArray:
     """LDA axes of the clusters, then SAVE's; orthonormal in the coordinates of the problem."""
-    whitened, regular = _whitened(problem.frame, clusters)
+    whitening = whiten_classes(problem.frame, clusters)
+    whitened, regular = whitening.coordinates, whitening.regularize(clusters)[0]
     if clusters.n_groups == 1:
         axes = starts.pca_axes(whitened, n_components)
     else:
@@ -163,23 +160,14 @@ def orthonormal(directions: FloatArray) -> FloatArray:
     return rows
 
 
-def _whitened(frame: Frame, clusters: Moments) -> tuple[Coordinates, Moments]:
-    """Coordinates whitened by the clusters, and the clusters in them; singular ones borrow."""
-    whitened, _ = whitened_coordinates(frame, clusters)
-    level = unit_variance(frame, clusters)
-    return whitened, regularise(frame, whitened, clusters, level=level)[0]
-
-
-def first_clusters(frame: Frame, clusters: Moments) -> Callable[[AnyArray], IntArray]:
-    """From rows to their cluster of highest density, by the mixture before any projection, (n,)."""
-    whitened, regular = _whitened(frame, clusters)
+def whole_mixture(frame: Frame, clusters: Moments) -> FittedProjection:
+    """Return the mixture of whole samples, given by moments of sphered ones."""
+    whitening = whiten_classes(frame, clusters)
+    regular, _ = whitening.regularize(clusters)
     gaussians = ProjectedGaussians(np.log(clusters.priors), regular.means, regular.covariances)
-    model = frame.center, whitened.matrix.T, gaussians, FORMS["full"]
-    return partial(_strongest, model)
-
-
-def _strongest(model: tuple[Any, ...], X: AnyArray) -> IntArray:
-    return np.argmax(log_joint(X, *model), axis=1)
+    each = np.arange(clusters.n_groups)
+    components = whitening.coordinates.matrix.T
+    return FittedProjection(frame.center, components, gaussians, FORMS["full"], each)
 
 
 def refine(
@@ -188,7 +176,7 @@ def refine(
     *,
     max_iter: int,
     tol: float,
-    on_iteration: Callable[[str, FloatArray, float], None],
+    on_iteration: OnIteration,
     subsample: bool,
 ) -> Refined:
     """Search for the projection from `start`, then EM inside it."""
@@ -200,7 +188,7 @@ def refine(
         on_iteration=on_iteration,
         subsample=subsample,
     )
-    directions, summary = ordered_attributes(problem, result)
+    directions, summary = order_result(problem, result)
     objective = problem.objective
     scores = score_engine(objective.engine, directions @ objective.whitener.T)
     mixture = fit_mixture(
@@ -220,10 +208,7 @@ def next_clusters(refined: Refined) -> Moments:
 
 
 def criteria(refined: Refined) -> dict[str, Any]:
-    """Sizes, likelihood and what penalises it; the less the better.
-
-    ICL adds to BIC what the clusters overlap, -2 sum_i log max_k p_ik.
-    """
+    """Return sizes, log-likelihood and information criteria of a mixture in its projection."""
     engine, density = refined.problem.frame.engine, refined.density
     posteriors = refined.posteriors
 
@@ -233,14 +218,11 @@ def criteria(refined: Refined) -> dict[str, Any]:
         return np.array([weights @ strongest])
 
     log_likelihood = engine.count * refined.log_likelihood
-    bic = -2 * log_likelihood + density.n_parameters * np.log(engine.count)
     overlapping = engine.count / engine.total_weight * float(engine.sum(overlap, refined.width)[0])
     return {
         "n_clusters": len(refined.problem.priors),
         "n_components": len(refined.directions),
         "log_likelihood": log_likelihood,
         "n_parameters": density.n_parameters,
-        "bic": bic,
-        "icl": bic - 2 * overlapping,
-        "aic": -2 * log_likelihood + 2 * density.n_parameters,
+        **information_criteria(log_likelihood, density.n_parameters, engine.count, overlapping),
     }

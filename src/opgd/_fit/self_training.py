@@ -17,12 +17,7 @@ from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_scores
 from opgd.core.moments import Moments
-from opgd.core.regularization import (
-    identity_share,
-    regularise,
-    unit_variance,
-    whitened_coordinates,
-)
+from opgd.core.regularization import identity_share, unit_variance, whiten_classes
 from opgd.core.scoring import scores_log_joint
 from opgd.core.types import FloatArray
 
@@ -61,11 +56,14 @@ class WholeGaussians:
 
 
 def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, int]:
-    """Moments of sphered rows by class, from labels (-1: none) and rounds; rounds made.
+    """Return moments of sphered samples by class, and the number of rounds.
 
-    The first round is always made: LDA has been fitted to the very rows that would test it.
+    Labels are codes, -1 for none. The first round is always made: LDA has been fitted to the very
+    samples that would test it.
     """
     engine = frame.engine
+    if not engine.partly_labelled:
+        return frame.moments(n_classes), 0
     labelled = engine.chosen(engine.positions(lambda labels: labels >= 0))
     moments = frame.soft_moments(_first_classes(frame, labelled, n_classes).memberships)
     least = np.inf
@@ -94,10 +92,9 @@ def _first_classes(frame: Frame, labelled: RowEngine, n_classes: int) -> WholeGa
 
 
 def _next_classes(frame: Frame, classes: Moments) -> WholeGaussians:
-    coordinates, _ = whitened_coordinates(frame, classes)
-    level = unit_variance(frame, classes)
-    regular, _ = regularise(frame, coordinates, classes, level=level, shrinkage=ROUND_SHRINKAGE)
-    return _whole(frame, coordinates, regular)
+    whitening = whiten_classes(frame, classes)
+    regular, _ = whitening.regularize(classes, ROUND_SHRINKAGE)
+    return _whole(frame, whitening.coordinates, regular)
 
 
 def _whole(frame: Frame, coordinates: Coordinates, classes: Moments) -> WholeGaussians:

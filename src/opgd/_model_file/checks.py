@@ -66,6 +66,11 @@ def gaussian_classes(value: Any, sizes: dict[str, int]) -> bool:
     )
 
 
+def each_gaussian(value: Any, sizes: dict[str, int]) -> bool:
+    """Clusters of the Gaussians: each is one."""
+    return _has_shape(value, "i", "C", sizes) and np.array_equal(value, np.arange(len(value)))
+
+
 def labels(value: Any, sizes: dict[str, int]) -> bool:
     """Different labels."""
     if not _has_shape(value, "biufMUO", "K", sizes) or len(value) == 0:

@@ -15,7 +15,7 @@ from opgd._model_file.encoding import Unfit
 from opgd.core.types import AnyArray
 
 FORMAT = "opgd model"
-VERSION = 1
+VERSION = 2
 KEY = "opgd"
 """Name of the only metadata: safetensors writes several in any order."""
 MAX_HEADER = 2**25

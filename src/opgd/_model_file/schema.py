@@ -4,7 +4,7 @@ Letters stand for sizes that have to agree: p columns, q axes, R dimensions in w
 C Gaussians, K classes, n training rows, F functions and m knots of a basis.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from opgd._model_file.checks import (
     Check,
     codes,
     count,
+    each_gaussian,
     either,
     flag,
     floats,
@@ -49,6 +50,7 @@ from opgd.baselines._bases import BASES, Basis
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.coordinates import Coordinates
+from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.mixture import OPGDMixture
 from opgd.semi_supervised import OPGDSemiSupervised
@@ -57,7 +59,6 @@ VARIANCES = either(numbers("C q", above=0.0), numbers("C q q"))
 GAUSSIANS: dict[str, Check] = {
     "means_": numbers("C p"),
     "n_features_in_": size("p"),
-    "_covariance_type": form,
     "_coordinates.center": numbers("p"),
     "_coordinates.scale": numbers("p", above=0.0),
     "_coordinates.basis": numbers("p R"),
@@ -65,21 +66,19 @@ GAUSSIANS: dict[str, Check] = {
     "_coordinates.unwhitener": numbers("R R"),
     "_coordinates.identity_share": real,
     "_covariances": numbers("C R R"),
-    "_gaussians.log_priors": logarithms,
-    "_gaussians.means": numbers("C q"),
-    "_gaussians.variances": VARIANCES,
+    "_projection.center": numbers("p"),
+    "_projection.components": numbers("q p"),
+    "_projection.gaussians.log_priors": logarithms,
+    "_projection.gaussians.means": numbers("C q"),
+    "_projection.gaussians.variances": VARIANCES,
+    "_projection.form": form,
+    "_projection.temperature": positive,
 }
-AXES: dict[str, Check] = GAUSSIANS | {
-    "components_": numbers("q p"),
-    "n_components_": size("q"),
-    "projected_means_": numbers("C q"),
-    "projected_variances_": VARIANCES,
-}
-WHOLE_ROWS: dict[str, Check] = GAUSSIANS | {"_whole_space": numbers("q p")}
 CLASSES: dict[str, Check] = {
     "classes_": labels,
     "priors_": numbers("K", above=0.0),
-    "gaussian_classes_": gaussian_classes,
+    **GAUSSIANS,
+    "_projection.gaussian_classes": gaussian_classes,
 }
 SEARCH: dict[str, Check] = {
     "log_likelihood_": real,
@@ -91,16 +90,17 @@ SEARCH: dict[str, Check] = {
     "loss_curve_": floats,
 }
 ITERATIONS: dict[str, Check] = {"n_iter_": count, "converged_": flag}
-CLASSIFIER = AXES | CLASSES | SEARCH | {"_temperature": positive}
+CLASSIFIER = CLASSES | SEARCH
 SEMI_SUPERVISED = CLASSIFIER | {
     "n_rounds_": count,
     "transduction_": row_labels,
     "label_distributions_": numbers("n K"),
 }
 MIXTURE = (
-    AXES
+    GAUSSIANS
     | SEARCH
     | {
+        "_projection.gaussian_classes": each_gaussian,
         "n_clusters_": size("C"),
         "weights_": numbers("C"),
         "objective_": real,
@@ -151,6 +151,7 @@ CHOICE: dict[str, Check] = {
     "n_splits_": count,
     "best_index_": count,
     "cv_results_": partial(table, needed={"params", "mean_test_score"}),
+    "n_features_in_": count,
 }
 OUTPUT = "_sklearn_output_config"
 """Where scikit-learn keeps what `set_output` was told."""
@@ -161,8 +162,10 @@ OPTIONAL: dict[str, Check] = {
 RECORDS: dict[str, type[Any]] = {
     "_basis": Basis,
     "_coordinates": Coordinates,
-    "_gaussians": ProjectedGaussians,
+    "_projection.gaussians": ProjectedGaussians,
+    "_projection": FittedProjection,
 }
+"""Frozen records among the attributes, whose fields are stored one by one; inner ones first."""
 
 
 @dataclass(frozen=True)
@@ -171,30 +174,31 @@ class Parts:
 
     estimator: type[Any]
     attributes: dict[str, Check]
+    estimators: dict[str, str] = field(default_factory=dict)
+    """Attributes that are estimators themselves, and their class."""
 
 
 ESTIMATORS = {
     parts.estimator.__name__: parts
     for parts in [
         Parts(OPGDClassifier, CLASSIFIER),
-        Parts(OPGDClassifierCV, CHOICE),
+        Parts(OPGDClassifierCV, CHOICE, {"best_estimator_": "OPGDClassifier"}),
         Parts(OPGDMixture, MIXTURE),
         Parts(OPGDSemiSupervised, SEMI_SUPERVISED),
         Parts(
             CommonPrincipalComponents,
-            AXES | CLASSES | ITERATIONS | {"common_variances_": numbers("C q")},
+            CLASSES | ITERATIONS | {"common_variances_": numbers("C q")},
         ),
         Parts(
             MixtureDiscriminantAnalysis,
-            WHOLE_ROWS | CLASSES | ITERATIONS | {"weights_": numbers("C")},
+            CLASSES | ITERATIONS | {"weights_": numbers("C")},
         ),
-        Parts(AlternatingComponents, AXES | CLASSES | SEARCH),
+        Parts(AlternatingComponents, CLASSES | SEARCH),
         Parts(FlexibleDiscriminantAnalysis, FLEXIBLE),
         Parts(GaussianMixturePursuit, PURSUIT),
         Parts(
             InformativeComponents,
-            AXES
-            | CLASSES
+            CLASSES
             | ITERATIONS
             | {"log_likelihood_": real, "n_evaluations_": count, "loss_curve_": floats},
         ),
@@ -217,9 +221,9 @@ ESTIMATORS = {
             },
         ),
         Parts(LikelihoodRatioPursuit, PURSUIT),
-        Parts(ReducedRankLDA, AXES | CLASSES),
-        Parts(RegularizedDiscriminantAnalysis, WHOLE_ROWS | CLASSES),
-        Parts(SlicedAverageVariance, AXES | CLASSES),
+        Parts(ReducedRankLDA, CLASSES),
+        Parts(RegularizedDiscriminantAnalysis, CLASSES),
+        Parts(SlicedAverageVariance, CLASSES),
     ]
 }
 
@@ -233,10 +237,12 @@ def check_attributes(parts: Parts, found: dict[str, Any]) -> None:
     for name, check in checks.items():
         if not check(found[name], sizes):
             raise Unfit(f"its {name} is not what it should be, or does not fit the rest")
-    if "_gaussians.variances" in found:
+    if "_projection.form" in found:
         _check_variances(found)
     if "_basis.kind" in found:
         _check_basis(found)
+    if "best_index_" in found and found["best_index_"] >= len(found["cv_results_"]["params"]):
+        raise Unfit("its best_index_ is not in its cv_results_")
 
 
 def _check_basis(found: dict[str, Any]) -> None:
@@ -247,12 +253,12 @@ def _check_basis(found: dict[str, Any]) -> None:
 
 
 def _check_variances(found: dict[str, Any]) -> None:
-    n_axes = {"diag": 2, "full": 3}[found["_covariance_type"]]
-    for name in ("_gaussians.variances", "projected_variances_"):
-        if name in found and found[name].ndim != n_axes:
-            raise Unfit(f"its {name} does not fit its _covariance_type")
+    variances = found["_projection.gaussians.variances"]
+    n_axes = {"diag": 2, "full": 3}[found["_projection.form"]]
+    if variances.ndim != n_axes:
+        raise Unfit("its variances do not fit their form")
     if n_axes == 3:
         try:
-            np.linalg.cholesky(found["_gaussians.variances"])
+            np.linalg.cholesky(variances)
         except np.linalg.LinAlgError:
             raise Unfit("its covariances are not positive definite") from None

@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
+from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._model_file.encoding import NotStorable, Reader, Unfit, Writer
-from opgd._model_file.schema import ESTIMATORS, OPTIONAL, OUTPUT, RECORDS, check_attributes
+from opgd._model_file.schema import ESTIMATORS, OPTIONAL, RECORDS, Parts, check_attributes
+from opgd._model_file.upgrade import upgrade_estimators, upgrade_fitted
+from opgd.core.gaussians import FORMS
 
-CHOSEN = "OPGDClassifierCV"
-"""The estimator whose attributes are mostly those of another, its best."""
 MISFITS = (
     AttributeError,
     IndexError,
@@ -24,8 +25,9 @@ def described(
 ) -> dict[str, Any]:
     """An estimator as JSON; what cannot be stored is described in words in `left_out`."""
     name = type(estimator).__name__
-    parameters, found = estimator.get_params(deep=False), dict(vars(estimator))
-    written: dict[str, Any] = {"estimator": name, "parameters": {}, "fitted": {}}
+    parts = ESTIMATORS[name]
+    parameters, fitted = estimator.get_params(deep=False), dict(vars(estimator))
+    written: dict[str, Any] = {"estimator": name, "parameters": {}, "fitted": {}, "estimators": {}}
     for key, value in parameters.items():
         try:
             written["parameters"][key] = _parameter(key, value, writer, f"{prefix}parameters")
@@ -33,14 +35,15 @@ def described(
             words = re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
             left_out[prefix + key] = f"{prefix}{key}={words[:200]}"
     for key in parameters:
-        found.pop(key, None)
-    if name == CHOSEN:
-        best = found.pop("best_estimator_")
-        written["best_estimator"] = described(best, writer, f"{prefix}best_estimator.", left_out)
-        copied = {*vars(best), "best_params_", "best_score_", "temperature_"} - {OUTPUT}
-        found = {key: own for key, own in found.items() if key not in copied}
-    for key, value in _flat(found).items():
-        if key not in ESTIMATORS[name].attributes and key not in OPTIONAL:
+        fitted.pop(key, None)
+    for key in parts.estimators:
+        inner = fitted.pop(key)
+        written["estimators"][key] = described(inner, writer, f"{prefix}{key}.", left_out)
+    if isinstance(estimator, GaussianModel) and "_projection" in fitted:
+        for key in describe_projection(estimator, fitted["_projection"]):
+            fitted.pop(key)
+    for key, value in _flat(fitted).items():
+        if key not in parts.attributes and key not in OPTIONAL:
             left_out[prefix + key] = prefix + key
             continue
         write = writer.labels if key == "classes_" else writer.encode
@@ -63,12 +66,14 @@ def _parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
         raise
 
 
-def _flat(found: dict[str, Any]) -> dict[str, Any]:
-    """Fitted attributes, with the arrays of our records one by one."""
+def _flat(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Fitted attributes, with the fields of records one by one, and forms by name."""
     flat: dict[str, Any] = {}
-    for key, value in found.items():
-        inside = vars(value) if key in RECORDS else {}
-        flat |= {f"{key}.{field}": own for field, own in inside.items()} or {key: value}
+    for key, value in fitted.items():
+        if key in RECORDS:
+            flat |= _flat({f"{key}.{field}": inner for field, inner in vars(value).items()})
+        else:
+            flat[key] = value.name if key == "_projection.form" else value
     return flat
 
 
@@ -76,7 +81,7 @@ def loaded(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
     """The estimator of a file's contents."""
     reader = Reader(tensors)
     try:
-        estimator = _rebuilt(model, reader)
+        estimator = _rebuilt(model, reader, model["version"])
     except Unfit:
         raise
     except MISFITS as error:
@@ -86,36 +91,46 @@ def loaded(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
     return estimator
 
 
-def _rebuilt(written: dict[str, Any], reader: Reader, only: str | None = None) -> Any:
+def _rebuilt(written: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
     name = written["estimator"]
     if name not in ESTIMATORS or only not in (None, name):
         raise Unfit(f"it is a model of the unknown kind {name!r}")
     parts = ESTIMATORS[name]
-    parameters = {key: reader.decode(own) for key, own in written["parameters"].items()}
+    parameters = {key: reader.decode(value) for key, value in written["parameters"].items()}
     unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
     if unknown:
         raise Unfit(f"{name} has no parameter {min(unknown)!r} here")
-    found = {key: reader.decode(own) for key, own in written["fitted"].items()}
-    check_attributes(parts, found)
-    for key, record in RECORDS.items():
-        fields = {own: found.pop(own) for own in list(found) if own.startswith(f"{key}.")}
-        if fields:
-            found[key] = record(**{own.partition(".")[2]: value for own, value in fields.items()})
+    fitted = {key: reader.decode(value) for key, value in written["fitted"].items()}
+    inner = _rebuilt_estimators(parts, upgrade_estimators(written, version), reader, version)
+    fitted = upgrade_fitted(fitted, inner, version)
+    check_attributes(parts, fitted)
     estimator = parts.estimator(**parameters)
-    if name == CHOSEN:
-        best = _rebuilt(written["best_estimator"], reader, only="OPGDClassifier")
-        found = _chosen(best, found) | found
-    vars(estimator).update(found)
+    fitted = _with_records(fitted) | inner
+    if "_projection" in fitted:
+        estimator._store(fitted)
+    else:
+        vars(estimator).update(fitted)
     return estimator
 
 
-def _chosen(best: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of OPGDClassifierCV that follow from others, as its `fit` sets them."""
-    table, index = found["cv_results_"], found["best_index_"]
-    own = set(best.get_params()) | {OUTPUT}
-    return {key: value for key, value in vars(best).items() if key not in own} | {
-        "best_estimator_": best,
-        "best_params_": table["params"][index],
-        "best_score_": float(table["mean_test_score"][index]),
-        "temperature_": best._temperature,
+def _rebuilt_estimators(
+    parts: Parts, written: dict[str, Any], reader: Reader, version: int
+) -> dict[str, Any]:
+    if set(written) != set(parts.estimators):
+        raise Unfit(f"its estimators are not those of {parts.estimator.__name__}")
+    return {
+        key: _rebuilt(written[key], reader, version, only=name)
+        for key, name in parts.estimators.items()
     }
+
+
+def _with_records(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Fitted attributes with the records that their fields make up."""
+    fitted = dict(fitted)
+    if "_projection.form" in fitted:
+        fitted["_projection.form"] = FORMS[fitted["_projection.form"]]
+    for key, record in RECORDS.items():
+        fields = [name for name in fitted if name.rpartition(".")[0] == key]
+        if fields:
+            fitted[key] = record(**{name.rpartition(".")[2]: fitted.pop(name) for name in fields})
+    return fitted

@@ -1,7 +1,6 @@
 """Choosing a number of axes where a model with fewer is the first axes of one with more."""
 
 import warnings
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -9,21 +8,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import check_cv
 
 from opgd._utils.warnings import DataWarning
-from opgd.core.gaussians import ProjectedGaussians
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-def first_axes(model: Any, n_components: int) -> Any:
-    """A fitted model cut to its first axes."""
-    cut = copy(model)
-    gaussians, first = model._gaussians, slice(n_components)
-    variances = gaussians.variances[:, first]
-    variances = variances[:, :, first] if variances.ndim == 3 else variances
-    cut._gaussians = ProjectedGaussians(gaussians.log_priors, gaussians.means[:, first], variances)
-    cut.components_ = model.components_[first]
-    cut.projected_means_, cut.projected_variances_ = model.projected_means_[:, first], variances
-    cut.n_components_ = len(cut.components_)
-    return cut
+def predict_by_first_components(model: Any, X: AnyArray) -> list[IntArray]:
+    """Predict codes of classes (n,) by the first 1, 2, ... components of a fitted model."""
+    projection = model._projection
+    cuts = [projection.first(q) for q in range(1, projection.n_components + 1)]
+    return [np.argmax(cut.class_log_joint(X), axis=1) for cut in cuts]
 
 
 class AxesSearch(ClassifierMixin, BaseEstimator):
@@ -56,8 +48,8 @@ class AxesSearch(ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             model = clone(self.estimator).set_params(n_components=None).fit(X[train], y[train])
-        cuts = [first_axes(model, q) for q in range(1, len(model.components_) + 1)]
-        return np.array([np.mean(own.predict(X[test]) != y[test]) for own in cuts])
+        predicted = predict_by_first_components(model, X[test])
+        return np.array([np.mean(model.classes_[codes] != y[test]) for codes in predicted])
 
     def predict(self, X: AnyArray) -> AnyArray:
         """Classes by the chosen model."""

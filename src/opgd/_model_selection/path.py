@@ -9,13 +9,14 @@ where no projection is left to choose).
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from inspect import signature
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from opgd._fit.problem import Problem, first_guesses, fitted_attributes, frame_rows, prepare
+from opgd._fit.initialization import make_starts
+from opgd._fit.normal_form import describe_gaussians
+from opgd._fit.problem import Prepared, Problem, frame_samples, pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.calibration import loss_curve
 from opgd._utils.blas import one_blas_thread
@@ -96,7 +97,7 @@ def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
     directions = np.empty((0, problem.coordinates.rank))
     for count in counts:
         if len(directions) == 0:
-            guesses = first_guesses(problem, "auto", count, rng)
+            guesses = make_starts(problem, "auto", count, rng)
             runs = [maximise(objective, own, max_iter=10, tol=PATH_TOL) for own in guesses]
             start = best_of(runs).directions
         else:
@@ -154,6 +155,7 @@ class Sample:
     codes: IntArray  # (n,), indices into classes
     weights: FloatArray | None  # (n,)
     classes: AnyArray  # (K,)
+    metadata: dict[str, AnyArray] = field(default_factory=dict)  # for the scorer, (n,) each
 
     def rows(self, which: Any) -> "Sample":
         """Some of the rows, by indices or a mask, without those of weight zero."""
@@ -164,13 +166,14 @@ class Sample:
             weights = self.weights[which]
         if len(which) == 0:
             raise ValueError("A split of cv has a part without rows (of positive weight).")
-        return Sample(self.X[which], self.codes[which], weights, self.classes)
+        metadata = {name: np.asarray(values)[which] for name, values in self.metadata.items()}
+        return Sample(self.X[which], self.codes[which], weights, self.classes, metadata)
 
     def rank(self) -> int:
         """Number of dimensions in which the rows differ."""
         own = self.rows(slice(None))
         with one_blas_thread():
-            return int(frame_rows(RowEngine(own.X, own.codes, own.weights)).basis.shape[1])
+            return int(frame_samples(RowEngine(own.X, own.codes, own.weights)).basis.shape[1])
 
 
 def try_settings(
@@ -185,29 +188,35 @@ def try_settings(
     `scorer` is one of scikit-learn's, or None for accuracy.
     """
     train, test = map(sample.rows, split)
-    # a rare class may be absent from the training rows: it has no density there
+    # a rare class may be absent from the training samples: it has no density there
     present, codes = np.unique(train.codes, return_inverse=True)
-    outcomes = []
+    evaluate = _Evaluation(test, present, scorer)
     with one_blas_thread():
         engine = RowEngine(train.X, codes.astype(np.intp), train.weights)
         prepared = prepare(engine, len(present))
-        for setting in settings:
-            model = OPGDClassifier(**setting.parameters(1))
-            numbers = check_n_subclasses(setting.n_subclasses, sample.classes)[present]
-            problem, constants = model._pose(prepared, train.classes[present], numbers)
-            model.__dict__.update(constants, n_features_in_=train.X.shape[1])
-            path: list[Outcome] = []
-            for directions in directions_of(problem, setting, counts):
-                model.n_components = len(directions)
-                model.__dict__.update(fitted_attributes(problem, directions))
-                log_joint = np.full((len(test.X), len(test.classes)), -np.inf)
-                log_joint[:, present] = model._class_log_joint(test.X)
-                size = n_parameters(problem, setting, len(directions))
-                path.append(_outcome(model, setting, size, log_joint, test, scorer))
-                if _declines(path):
-                    break
-            outcomes += path
-    return outcomes
+        paths = [_follow_path(prepared, setting, counts, evaluate) for setting in settings]
+    return [outcome for path in paths for outcome in path]
+
+
+def _follow_path(
+    prepared: Prepared, setting: Setting, counts: list[int], evaluate: "_Evaluation"
+) -> list[Outcome]:
+    """Evaluate the models of a setting, until further components bring nothing."""
+    n_subclasses = check_n_subclasses(setting.n_subclasses, evaluate.test.classes)
+    problem = pose(
+        prepared,
+        prepared.classes.priors,
+        n_subclasses=n_subclasses[evaluate.present],
+        covariance_type=setting.covariance_type,
+        shrinkage=setting.shrinkage,
+        ridge=setting.ridge,
+    )
+    path: list[Outcome] = []
+    for directions in directions_of(problem, setting, counts):
+        path.append(evaluate(problem, directions, setting))
+        if _declines(path):
+            break
+    return path
 
 
 def _declines(path: list[Outcome]) -> bool:
@@ -220,39 +229,52 @@ def _declines(path: list[Outcome]) -> bool:
     return not less_error and not less_loss
 
 
-def score_with(scorer: Callable[..., float], model: OPGDClassifier, test: Sample) -> float:
-    """A scorer's opinion of a model; nan, with a warning, where it has none."""
-    known: dict[str, Any] = {}
-    if test.weights is not None and "sample_weight" in signature(scorer).parameters:
-        known["sample_weight"] = test.weights
-    try:
-        return float(scorer(model, test.X, test.classes[test.codes], **known))
-    except (TypeError, ValueError) as error:
-        warnings.warn(f"scoring failed and counts as nan: {error}", UserWarning, stacklevel=2)
-        return float("nan")
+@dataclass(frozen=True)
+class _Evaluation:
+    """How models do on the held-out samples of one split."""
 
+    test: Sample
+    present: IntArray  # codes of the classes that the training samples have
+    scorer: Callable[..., float] | None
 
-def _outcome(
-    model: OPGDClassifier,
-    setting: Setting,
-    size: int,
-    log_joint: FloatArray,
-    test: Sample,
-    scorer: Callable[..., float] | None,
-) -> Outcome:
-    weights = np.ones(len(test.X)) if test.weights is None else test.weights
-    weights = row_counts(weights)
-    error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
-    score = 1.0 - error
-    if scorer is not None:
-        score = score_with(scorer, model, test)
-    return Outcome(
-        setting,
-        len(model.components_),
-        size,
-        score,
-        error,
-        loss_curve(log_joint, test.codes, weights),
-        float(weights.sum()),
-        None if setting.end else model.components_,
-    )
+    def __call__(self, problem: Problem, directions: FloatArray, setting: Setting) -> Outcome:
+        """Score the model of a setting with these directions; its classes are the present ones."""
+        test, projection = self.test, problem.project(directions)
+        log_joint = np.full((len(test.X), len(test.classes)), -np.inf)
+        log_joint[:, self.present] = projection.class_log_joint(test.X)
+        weights = np.ones(len(test.X)) if test.weights is None else test.weights
+        weights = row_counts(weights)
+        error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
+        score = 1.0 - error
+        if self.scorer is not None:
+            score = self._score_with(self.scorer, self._fitted(problem, directions, setting))
+        return Outcome(
+            setting,
+            projection.n_components,
+            n_parameters(problem, setting, projection.n_components),
+            score,
+            error,
+            loss_curve(log_joint, test.codes, weights),
+            float(weights.sum()),
+            None if setting.end else projection.components,
+        )
+
+    def _fitted(self, problem: Problem, directions: FloatArray, setting: Setting) -> OPGDClassifier:
+        """Return the classifier that a scorer expects."""
+        model = OPGDClassifier(**setting.parameters(len(directions)))
+        named = {
+            "classes_": self.test.classes[self.present],
+            "priors_": problem.priors,
+            "n_features_in_": self.test.X.shape[1],
+        }
+        model._store(describe_gaussians(problem, directions) | named)
+        return model
+
+    def _score_with(self, scorer: Callable[..., float], model: OPGDClassifier) -> float:
+        """Return the score of a model; nan, with a warning, where the scorer fails."""
+        test = self.test
+        try:
+            return float(scorer(model, test.X, test.classes[test.codes], **test.metadata))
+        except (TypeError, ValueError) as error:
+            warnings.warn(f"scoring failed and counts as nan: {error}", UserWarning, stacklevel=2)
+            return float("nan")

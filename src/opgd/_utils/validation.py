@@ -10,13 +10,12 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
 MAX_WEIGHT = 1e150
 """Squares of weights are added up."""
-MAX_LISTED = 8
-"""Columns that a message names before it counts the others."""
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
@@ -32,8 +31,8 @@ def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
         if words:
             which = f" ({error})" if "could not convert" in str(error) else ""
             raise ValueError(
-                f"X has columns that are no real numbers: {_listed(words)}{which}; leave them out "
-                "or encode them as numbers."
+                f"X has columns that are no real numbers: {list_names(words)}{which}; "
+                "leave them out or encode them as numbers."
             ) from None
         if found is None:
             raise  # something else is wrong
@@ -70,11 +69,6 @@ def _is_numeric(frame: Any) -> bool:
     return True
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return ", ".join(names[:MAX_LISTED]) + more
-
-
 def _not_finite(X: Any) -> tuple[str, int] | None:
     """Names of columns with values that are not finite, and the first such row."""
     try:
@@ -86,7 +80,7 @@ def _not_finite(X: Any) -> tuple[str, int] | None:
     names = getattr(X, "columns", None)
     places = np.flatnonzero(bad.any(axis=0)).tolist()
     columns = [f"column {j}" if names is None else repr(names[j]) for j in places]
-    return _listed(columns), int(np.flatnonzero(bad.any(axis=1))[0])
+    return list_names(columns), int(np.flatnonzero(bad.any(axis=1))[0])
 
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
@@ -99,6 +93,15 @@ def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = 
     if number < lowest or (highest is not None and number > highest):
         raise ValueError(message)
     return number
+
+
+def check_n_components(n_components: Any, n_features: int | None = None) -> None:
+    """None or a number of components, of which there are no more than features."""
+    if n_components is None:
+        return
+    wanted = check_integer("n_components", n_components, 1)
+    if n_features is not None and wanted > n_features:
+        raise ValueError(f"n_components={wanted} is more than the {n_features} columns of X.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:

@@ -5,11 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._base.gaussian import AxesMixin, GaussianClassifier, restore_on_failure
-from opgd._fit.problem import Prepared, Problem, fitted_attributes, prepare, warn_of_data
+from opgd._base.estimator import restore_on_failure
+from opgd._base.gaussian import GaussianClassifier
+from opgd._fit.data_warnings import warn_about_data
+from opgd._fit.normal_form import describe_gaussians
+from opgd._fit.problem import Prepared, Problem, limit_n_components, prepare
 from opgd._utils.blas import one_blas_thread
-from opgd._utils.validation import check_integer, check_priors
-from opgd.core.coordinates import Coordinates
+from opgd._utils.validation import check_n_components, check_priors
+from opgd.core.coordinates import Coordinates, Frame
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
@@ -36,7 +39,7 @@ class Solution:
 
     problem: Problem
     directions: FloatArray  # (q, R)
-    more: dict[str, Any]  # further fitted attributes
+    more: dict[str, Any] = field(default_factory=dict)  # further fitted attributes
     notes: list[str] = field(default_factory=list)  # for the user
 
 
@@ -47,7 +50,6 @@ class Baseline(GaussianClassifier):
     """
 
     priors: Any
-    _covariance_type: str
     _advice = ""
     """Parameters with which a user can choose what singular covariances borrow."""
 
@@ -73,15 +75,11 @@ class Baseline(GaussianClassifier):
             prepared = prepare(RowEngine(X, codes, weights), len(classes))
             priors = check_priors(self.priors, classes, prepared.classes.priors)
             solution = self._solve(Task(prepared, classes, priors))
-            attributes = fitted_attributes(solution.problem, solution.directions)
+            attributes = describe_gaussians(solution.problem, solution.directions)
         attributes |= solution.more | {"classes_": classes, "priors_": priors}
-        if not isinstance(self, AxesMixin):  # Gaussians of whole rows, on axes that mean nothing
-            attributes["_whole_space"] = attributes.pop("components_")
-            for name in ("n_components_", "projected_means_", "projected_variances_"):
-                del attributes[name]
         labels, columns = [str(label) for label in classes], self._column_names()
-        warn_of_data(solution.problem, labels, columns, solution.notes, advice=self._advice)
-        self.__dict__.update(attributes)
+        warn_about_data(solution.problem, labels, columns, solution.notes, advice=self._advice)
+        self._store(attributes)
         return self
 
     def _check_parameters(self) -> None:
@@ -131,14 +129,14 @@ def mapped_to_columns(moments: Moments, matrix: FloatArray) -> Moments:
     return mapped
 
 
-def count_axes(n_components: Any, n_features: int, rank: int) -> tuple[int, list[str]]:
-    """The number of axes (all there are for None), and what to say where they are fewer."""
+def count_components(
+    n_components: Any, frame: Frame, rank: int, default: int | None = None
+) -> tuple[int, list[str]]:
+    """Return the number of components, and a note where samples allow fewer than were wanted.
+
+    None stands for `default`, or for all that the rank allows.
+    """
+    check_n_components(n_components, len(frame.center))
     if n_components is None:
-        return rank, []
-    wanted = check_integer("n_components", n_components, 1)
-    if wanted > n_features:
-        raise ValueError(f"n_components={wanted} is more than the {n_features} columns of X.")
-    if wanted <= rank:
-        return wanted, []
-    note = f"rows differ in {rank} dimensions only, so {rank} axes are found instead of {wanted}"
-    return rank, [note]
+        n_components = rank if default is None else default
+    return limit_n_components(n_components, rank)

@@ -5,14 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._base.gaussian import PosteriorMixin, RowModel, restore_on_failure
+from opgd._base.estimator import RowModel, restore_on_failure
+from opgd._base.posterior import PosteriorMixin
 from opgd._fit.problem import Prepared, prepare
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_priors
 from opgd._utils.warnings import DataWarning, warn_caller
-from opgd.core.coordinates import Coordinates
 from opgd.core.engines import RowEngine
-from opgd.core.regularization import whitened_coordinates
+from opgd.core.regularization import Whitening, whiten_classes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FARTHEST = 1e100
@@ -134,14 +134,15 @@ def column_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatA
     return center, np.where(constant, sizes, deviations)
 
 
-def whitened(rows: Labelled) -> tuple[Prepared, Coordinates, FloatArray]:
+def whitened(rows: Labelled) -> tuple[Prepared, Whitening, FloatArray]:
     """Rows in coordinates in which the pooled covariance of the classes is one, (n, R)."""
     prepared = prepare(RowEngine(rows.X, rows.codes, rows.weights), rows.n_classes)
-    coordinates, borrowed = whitened_coordinates(prepared.frame, prepared.classes)
-    if borrowed > 0:
+    whitening = whiten_classes(prepared.frame, prepared.classes)
+    coordinates = whitening.coordinates
+    if whitening.borrowed > 0:
         warn_caller(
             "the pooled covariance of the classes is singular: "
-            f"{borrowed:.0%} of it is the identity on standardised columns.",
+            f"{whitening.borrowed:.0%} of it is the identity on standardised columns.",
             DataWarning,
         )
-    return prepared, coordinates, centred_scores(rows.X, coordinates.center, coordinates.matrix.T)
+    return prepared, whitening, centred_scores(rows.X, coordinates.center, coordinates.matrix.T)

@@ -4,19 +4,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from opgd._base.gaussian import AxesMixin, restore_on_failure
-from opgd._fit.problem import with_definite_signs
-from opgd._utils.validation import check_integer, check_positive
-from opgd._utils.warnings import DataWarning, warn_caller
+from opgd._base.estimator import restore_on_failure
+from opgd._base.projection import AxesMixin
+from opgd._fit.normal_form import fix_signs
+from opgd._utils.validation import check_integer, check_n_components, check_positive
+from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
 from opgd.baselines._axis_densities import BLOCK_CELLS, AxisDensities, CommonVariance, LineMixture
-from opgd.baselines._base import count_axes
+from opgd.baselines._base import count_components
 from opgd.baselines._posterior import Labelled, PosteriorClassifier, centred_scores, whitened
 from opgd.core.moments import Moments
-from opgd.core.regularization import regularise, unit_variance
 from opgd.core.scoring import log_sum_by_group
-from opgd.core.solvers import SolverResult, best_of, continued, maximise
+from opgd.core.solvers import CONVERGED, SolverResult, best_of, continued, maximise
 from opgd.core.starts import lda_axes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -80,7 +79,9 @@ class LikelihoodRatio:
                 raise StopIteration
 
         result = maximise(self, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
-        return replace(result, converged=result.converged or settled())
+        if settled():
+            result = replace(result, converged=True, message=CONVERGED)
+        return result
 
     def without(self, direction: FloatArray) -> "LikelihoodRatio":
         """Rows that no longer differ between classes along a direction (R,) of length one.
@@ -133,19 +134,16 @@ class Pursuit(AxesMixin, PosteriorClassifier):
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
+        check_n_components(self.n_components)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
 
     def _densities(self, rows: Labelled) -> dict[str, Any]:
-        prepared, coordinates, Z = whitened(rows)
-        wanted = self.n_components
-        if wanted is None:
-            wanted = min(DEFAULT_AXES, coordinates.rank)
-        n_axes, notes = count_axes(wanted, len(coordinates.center), coordinates.rank)
-        level = unit_variance(prepared.frame, prepared.classes)
-        _, borrowed = regularise(prepared.frame, coordinates, prepared.classes, level=level)
+        prepared, whitening, Z = whitened(rows)
+        coordinates, rank = whitening.coordinates, whitening.coordinates.rank
+        default = min(DEFAULT_AXES, rank)
+        n_axes, notes = count_components(self.n_components, prepared.frame, rank, default)
+        _, borrowed = whitening.regularize(prepared.classes)
         kind = self._kind(borrowed)
         if np.any(borrowed > 0) and not isinstance(kind, CommonVariance):
             notes.append(
@@ -158,7 +156,7 @@ class Pursuit(AxesMixin, PosteriorClassifier):
         runs = self._pursue(LikelihoodRatio(by_class, kind), n_axes)
         directions = np.vstack([run.directions for run in runs])
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        directions = with_definite_signs(coordinates, directions)
+        directions = fix_signs(coordinates, directions)
         axes = [kind.densities([own @ axis for own in by_class]) for axis in directions]
         numbers = [len(density.means) for density in axes[0]]
         return {
@@ -182,11 +180,7 @@ class Pursuit(AxesMixin, PosteriorClassifier):
             if number + 1 < n_axes:
                 ratio = ratio.without(run.directions[0] / np.linalg.norm(run.directions))
         if self.max_iter > 0 and not all(run.converged for run in runs):
-            warn_caller(
-                f"An axis has not converged after max_iter={self.max_iter} iterations. Increase "
-                "max_iter, or loosen tol if this is close enough.",
-                ConvergenceWarning,
-            )
+            warn_not_converged("An axis has", self.max_iter)
         return runs
 
     def _log_densities(self, X: AnyArray) -> FloatArray:

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._base.gaussian import AxesMixin
-from opgd._fit.problem import Problem, ordered_attributes, pose
+from opgd._base.projection import AxesMixin
+from opgd._fit.normal_form import order_result
+from opgd._fit.problem import Problem, default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.validation import check_integer, check_positive
 from opgd._utils.warnings import warn_caller
-from opgd.baselines._base import Baseline, Solution, Task, count_axes
-from opgd.baselines.informative import default_axes
+from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.gaussians import DiagonalForm, ProjectedGaussians
-from opgd.core.solvers import SolverResult, maximise
+from opgd.core.solvers import CONVERGED, MAX_ITER, SolverResult, maximise
 from opgd.core.starts import lda_axes, unit_rows
 from opgd.core.types import FloatArray
 
@@ -46,7 +46,7 @@ def alternate(
     """
     objective = problem.objective
     directions, history, n_evaluations = start, [objective.value(start)], 0
-    for n_iter in range(1, max_iter + 1):
+    for _ in range(max_iter):
         held = replace(objective, form=HeldForm(objective.gaussians(directions)))
         step = maximise(held, directions, max_iter=n_steps, tol=tol)
         # lengths matter to Gaussians that are held, and to nothing afterwards
@@ -54,8 +54,11 @@ def alternate(
         history.append(objective.value(directions))
         n_evaluations += step.n_evaluations
         if abs(history[-1] - history[-2]) < tol:
-            return SolverResult(directions, history[-1], n_iter, n_evaluations, True, history)
-    return SolverResult(directions, history[-1], max_iter, n_evaluations, max_iter == 0, history)
+            break
+    settled = max_iter == 0 or abs(history[-1] - history[-2]) < tol
+    message = CONVERGED if settled else MAX_ITER
+    n_iter = len(history) - 1
+    return SolverResult(directions, history[-1], n_iter, n_evaluations, settled, history, message)
 
 
 class AlternatingComponents(AxesMixin, Baseline):
@@ -140,17 +143,15 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         problem = pose(
             task.prepared,
             task.priors,
-            numbers=check_n_subclasses(self.n_subclasses, task.classes),
+            n_subclasses=check_n_subclasses(self.n_subclasses, task.classes),
             covariance_type="diag",
-            shrinkage=0.0,
-            ridge=0.0,
         )
-        coordinates = problem.coordinates
-        wanted = default_axes(self.n_components, coordinates.rank, len(task.classes))
-        n_axes, notes = count_axes(wanted, len(coordinates.center), coordinates.rank)
+        rank = problem.coordinates.rank
+        default = default_n_components(rank, len(task.classes))
+        n_components, notes = count_components(self.n_components, problem.frame, rank, default)
         result = alternate(
             problem,
-            unit_rows(lda_axes(problem.classes, n_axes)),
+            unit_rows(lda_axes(problem.classes, n_components)),
             n_steps=self.n_steps,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -161,5 +162,4 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
                 "see loss_curve_.",
                 ConvergenceWarning,
             )
-        directions, found = ordered_attributes(problem, result)
-        return Solution(problem, directions, {"_covariance_type": "diag", **found}, notes)
+        return Solution(problem, *order_result(problem, result), notes)

@@ -5,22 +5,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from opgd._base.gaussian import AxesMixin
-from opgd._fit.problem import with_definite_signs
+from opgd._base.projection import AxesMixin
+from opgd._fit.normal_form import fix_signs
 from opgd._utils.validation import check_integer, check_positive
-from opgd._utils.warnings import warn_caller
+from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._base import (
     Baseline,
     Solution,
     Task,
-    count_axes,
+    count_components,
     mapped_to_columns,
     problem_of,
 )
 from opgd.core.coordinates import column_coordinates
-from opgd.core.regularization import regularise, unit_variance, whitened_coordinates
+from opgd.core.regularization import whiten_classes
 from opgd.core.solvers import maximise
 from opgd.core.starts import leading_vectors
 from opgd.core.types import FloatArray
@@ -168,27 +167,22 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
 
     def _solve(self, task: Task) -> Solution:
         frame = task.prepared.frame
-        whitened, within_borrowed = whitened_coordinates(frame, task.prepared.classes)
-        level = unit_variance(frame, task.prepared.classes)
-        regular, borrowed = regularise(frame, whitened, task.prepared.classes, level=level)
+        whitening = whiten_classes(frame, task.prepared.classes)
+        regular, borrowed = whitening.regularize(task.prepared.classes)
         coordinates = column_coordinates(frame)
-        moments = mapped_to_columns(regular, whitened.unwhitener @ coordinates.whitener)
-        n_axes, notes = count_axes(self.n_components, len(frame.center), coordinates.rank)
+        to_columns = whitening.coordinates.unwhitener @ coordinates.whitener
+        moments = mapped_to_columns(regular, to_columns)
+        n_components, notes = count_components(self.n_components, frame, coordinates.rank)
         axes, n_iter, converged = common_axes(
             moments.covariances, moments.priors, max_iter=self.max_iter, tol=self.tol
         )
         if not converged:
-            warn_caller(
-                f"The common axes have not converged after max_iter={self.max_iter} iterations. "
-                "Increase max_iter, or loosen tol if this is close enough.",
-                ConvergenceWarning,
-            )
+            warn_not_converged("The common axes have", self.max_iter)
         pooled = np.einsum("jr,rs,js->j", axes, moments.within, axes)
-        directions = axes[np.argsort(-pooled, kind="stable")[:n_axes]]
-        directions = with_definite_signs(coordinates, directions)
-        problem = problem_of(task, coordinates, moments, "diag", borrowed, within_borrowed)
+        directions = axes[np.argsort(-pooled, kind="stable")[:n_components]]
+        directions = fix_signs(coordinates, directions)
+        problem = problem_of(task, coordinates, moments, "diag", borrowed, whitening.borrowed)
         found = {
-            "_covariance_type": "diag",
             "common_variances_": problem.objective.gaussians(directions).variances,
             "n_iter_": n_iter,
             "converged_": converged,

@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from opgd._base.gaussian import AxesMixin
-from opgd._fit.problem import pose, with_definite_signs
+from opgd._base.projection import AxesMixin
+from opgd._fit.normal_form import fix_signs
+from opgd._fit.problem import default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.validation import check_integer, check_positive
-from opgd._utils.warnings import warn_caller
-from opgd.baselines._base import Baseline, Solution, Task, count_axes
+from opgd._utils.warnings import warn_not_converged
+from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.gaussians import DiagonalForm
 from opgd.core.objective import Objective
 from opgd.core.solvers import maximise
@@ -142,31 +142,25 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         problem = pose(
             task.prepared,
             task.priors,
-            numbers=check_n_subclasses(self.n_subclasses, task.classes),
+            n_subclasses=check_n_subclasses(self.n_subclasses, task.classes),
             covariance_type="diag",
-            shrinkage=0.0,
-            ridge=0.0,
         )
         coordinates = problem.coordinates
-        wanted = default_axes(self.n_components, coordinates.rank, len(task.classes))
-        n_axes, notes = count_axes(wanted, len(coordinates.center), coordinates.rank)
+        rank = coordinates.rank
+        default = default_n_components(rank, len(task.classes))
+        n_components, notes = count_components(self.n_components, problem.frame, rank, default)
         objective = replace(problem.objective, form=IsotropicForm(float(self.variance)))
         likelihood = SpanLikelihood(objective)
-        start = lda_axes(problem.classes, n_axes)
+        start = lda_axes(problem.classes, n_components)
         result = maximise(likelihood, start, max_iter=self.max_iter, tol=self.tol)
         if not result.converged:
-            warn_caller(
-                f"The axes have not converged after max_iter={self.max_iter} iterations. Increase "
-                "max_iter, or loosen tol if this is close enough.",
-                ConvergenceWarning,
-            )
+            warn_not_converged("The axes have", self.max_iter)
         span = likelihood.axes(result.directions)[0]
-        directions = lda_axes(problem.classes.mapped(span.T), n_axes) @ span
-        directions = with_definite_signs(coordinates, directions)
+        directions = lda_axes(problem.classes.mapped(span.T), n_components) @ span
+        directions = fix_signs(coordinates, directions)
         # no class has a covariance of its own that could be poor
         problem = replace(problem, objective=objective, borrowed=np.zeros_like(problem.borrowed))
         more = {
-            "_covariance_type": "diag",
             "log_likelihood_": float(result.value * objective.engine.total_weight),
             "n_iter_": max(result.n_iter, int(self.max_iter > 0)),
             "n_evaluations_": result.n_evaluations,
@@ -174,8 +168,3 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
             "loss_curve_": [-value for value in result.history],
         }
         return Solution(problem, directions, more, notes)
-
-
-def default_axes(n_components: Any, rank: int, n_classes: int) -> Any:
-    """As many axes as `OPGDClassifier` takes where it is not told."""
-    return min(rank, max(2, n_classes - 1)) if n_components is None else n_components

@@ -66,7 +66,8 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
         check_bandwidth(self.bandwidth)
 
     def _densities(self, rows: Labelled) -> dict[str, Any]:
-        _, coordinates, Z = whitened(rows)
+        _, whitening, Z = whitened(rows)
+        coordinates = whitening.coordinates
         bandwidths = np.empty(rows.n_classes)
         for k in range(rows.n_classes):
             own, weights = Z[rows.codes == k], rows.weights[rows.codes == k]

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from opgd._base.gaussian import AxesMixin
-from opgd._fit.problem import normal_form, pose
-from opgd._utils.validation import check_integer
-from opgd.baselines._base import Baseline, Solution, Task, count_axes
+from opgd._base.projection import AxesMixin
+from opgd._fit.normal_form import normalize
+from opgd._fit.problem import pose
+from opgd._utils.validation import check_n_components
+from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.starts import lda_axes
 
 
@@ -55,23 +56,19 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         problem = pose(
             task.prepared,
             task.priors,
-            numbers=np.ones(len(task.classes), dtype=np.intp),
             covariance_type="diag",
             shrinkage=1.0,
-            ridge=0.0,
         )
-        rank, n_features = problem.coordinates.rank, len(problem.coordinates.center)
         most = max(1, len(task.classes) - 1)
-        if (
-            self.n_components is not None
-            and check_integer("n_components", self.n_components, 1) > most
-        ):
+        check_n_components(self.n_components)
+        if self.n_components is not None and self.n_components > most:
             raise ValueError(
                 f"n_components={self.n_components} is more than n_classes - 1 = {most}; "
                 "OPGDClassifier has no such limit."
             )
-        n_axes, notes = count_axes(self.n_components, n_features, min(rank, most))
-        directions = normal_form(problem, lda_axes(problem.classes, n_axes))
+        rank = min(problem.coordinates.rank, most)
+        n_components, notes = count_components(self.n_components, problem.frame, rank)
+        directions = normalize(problem, lda_axes(problem.classes, n_components))
         # no class has a covariance of its own that could be poor
         problem = replace(problem, borrowed=np.zeros_like(problem.borrowed))
-        return Solution(problem, directions, {"_covariance_type": "diag"}, notes)
+        return Solution(problem, directions, notes=notes)

@@ -4,15 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from opgd._fit.problem import Problem, pose
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.validation import check_choice, check_integer, check_positive
-from opgd._utils.warnings import warn_caller
+from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._base import Baseline, Solution, Task
 from opgd.core.em import Constraints, fit_mixture
-from opgd.core.regularization import VARIANCE_FLOOR, unit_variance
+from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
 
 
 class MixtureDiscriminantAnalysis(Baseline):
@@ -91,10 +90,9 @@ class MixtureDiscriminantAnalysis(Baseline):
         problem = pose(
             task.prepared,
             task.priors,
-            numbers=check_n_subclasses(self.n_subclasses, task.classes),
+            n_subclasses=check_n_subclasses(self.n_subclasses, task.classes),
             covariance_type="full",
             shrinkage=1.0 if self.covariance_type == "tied" else 0.0,
-            ridge=0.0,
         )
         objective, everywhere = problem.objective, np.eye(problem.coordinates.rank)
         start = objective.gaussians(everywhere)
@@ -110,17 +108,12 @@ class MixtureDiscriminantAnalysis(Baseline):
             constraints=self._constraints(task, problem),
         )
         if not result.converged:
-            warn_caller(
-                f"The EM has not converged after max_iter={self.max_iter} iterations. Increase "
-                "max_iter, or loosen tol if this is close enough.",
-                ConvergenceWarning,
-            )
+            warn_not_converged("The EM has", self.max_iter)
         found = result.gaussians
         moments = replace(objective.moments, means=found.means, covariances=found.variances)
         weights = np.exp(found.log_priors)
         objective = replace(objective, moments=moments, log_priors=found.log_priors - by_share)
         more = {
-            "_covariance_type": "full",
             "weights_": weights / weights.sum(),
             "n_iter_": max(result.n_iter, 1),
             "converged_": result.converged,
@@ -129,14 +122,13 @@ class MixtureDiscriminantAnalysis(Baseline):
 
     def _constraints(self, task: Task, problem: Problem) -> Constraints:
         """What the pooled covariance, and singular Gaussians, borrow; the same in every M-step."""
-        frame, coordinates = task.prepared.frame, problem.coordinates
-        whitener = coordinates.whitener / frame.spread[:, None]
-        level = unit_variance(frame, task.prepared.classes)
-        unit = coordinates.identity_share * level * whitener.T @ frame.identity @ whitener
-        own = problem.borrowed[:, None, None]
+        coordinates = problem.coordinates
+        whitening = whiten_classes(task.prepared.frame, task.prepared.classes)
+        unit = coordinates.identity_share * whitening.unit_covariance
+        borrowed = problem.borrowed[:, None, None]
         return Constraints(
             tied=self.covariance_type == "tied",
             least=VARIANCE_FLOOR,
             share=1 - (1 - problem.borrowed) * (1 - coordinates.identity_share),
-            added=(1 - own) * unit + own * np.eye(coordinates.rank),
+            added=(1 - borrowed) * unit + borrowed * np.eye(coordinates.rank),
         )

@@ -8,12 +8,7 @@ import numpy as np
 from opgd._utils.validation import check_share
 from opgd.baselines._base import Baseline, Solution, Task, mapped_to_columns, problem_of
 from opgd.core.coordinates import span_coordinates
-from opgd.core.regularization import (
-    VARIANCE_FLOOR,
-    regularise,
-    unit_variance,
-    whitened_coordinates,
-)
+from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
 
 
 class RegularizedDiscriminantAnalysis(Baseline):
@@ -67,13 +62,11 @@ class RegularizedDiscriminantAnalysis(Baseline):
         frame, classes = task.prepared.frame, task.prepared.classes
         if self.gamma > 0:
             return self._with_identity(task)
-        coordinates, within_borrowed = whitened_coordinates(frame, classes)
-        level = unit_variance(frame, classes)
-        moments, borrowed = regularise(
-            frame, coordinates, classes, level=level, shrinkage=1 - self.alpha
-        )
-        problem = problem_of(task, coordinates, moments, "full", borrowed, within_borrowed)
-        return Solution(problem, np.eye(coordinates.rank), {"_covariance_type": "full"})
+        whitening = whiten_classes(frame, classes)
+        moments, borrowed = whitening.regularize(classes, 1 - self.alpha)
+        coordinates = whitening.coordinates
+        problem = problem_of(task, coordinates, moments, "full", borrowed, whitening.borrowed)
+        return Solution(problem, np.eye(coordinates.rank))
 
     def _with_identity(self, task: Task) -> Solution:
         """The same with gamma; in coordinates in which the identity of the columns is one.
@@ -100,4 +93,4 @@ class RegularizedDiscriminantAnalysis(Baseline):
             borrowed=np.zeros(moments.n_groups),
             log_factors=across,
         )
-        return Solution(problem, np.eye(coordinates.rank), {"_covariance_type": "full"})
+        return Solution(problem, np.eye(coordinates.rank))

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
-from opgd._base.gaussian import AxesMixin
-from opgd._fit.problem import pose, with_definite_signs
-from opgd.baselines._base import Baseline, Solution, Task, count_axes
+from opgd._base.projection import AxesMixin
+from opgd._fit.normal_form import fix_signs
+from opgd._fit.problem import pose
+from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.starts import save_axes, unit_rows
 
 
@@ -53,16 +52,8 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         self.priors = priors
 
     def _solve(self, task: Task) -> Solution:
-        problem = pose(
-            task.prepared,
-            task.priors,
-            numbers=np.ones(len(task.classes), dtype=np.intp),
-            covariance_type="full",
-            shrinkage=0.0,
-            ridge=0.0,
-        )
-        rank, n_features = problem.coordinates.rank, len(problem.coordinates.center)
-        n_axes, notes = count_axes(self.n_components, n_features, rank)
-        axes = unit_rows(save_axes(problem.classes, n_axes))
-        directions = with_definite_signs(problem.coordinates, axes)
-        return Solution(problem, directions, {"_covariance_type": "full"}, notes)
+        problem = pose(task.prepared, task.priors, covariance_type="full")
+        rank = problem.coordinates.rank
+        n_components, notes = count_components(self.n_components, problem.frame, rank)
+        axes = unit_rows(save_axes(problem.classes, n_components))
+        return Solution(problem, fix_signs(problem.coordinates, axes), notes=notes)

@@ -17,10 +17,10 @@ import numpy as np
 from scipy import linalg
 
 from opgd.core.coordinates import Coordinates
-from opgd.core.engines import RowBlock
-from opgd.core.gaussians import FORMS, Form, ProjectedGaussians
+from opgd.core.fitted import FittedProjection
+from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import log_sum
-from opgd.core.scoring import by_rows, scores_log_joint
+from opgd.core.scoring import map_blocks, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -59,17 +59,17 @@ class RowDensity:
         sphering, constant = self.coordinates.matrix, self.constant
         factors = self.form.factors(self.gaussians)
 
-        def rows(block: RowBlock) -> FloatArray:
-            sphered = sphering.T @ block.centred().T  # (R, n)
+        def block_log_density(centered: FloatArray) -> FloatArray:
+            sphered = sphering.T @ centered.T  # (R, n)
             np.clip(sphered, -FARTHEST_ROW, FARTHEST_ROW, out=sphered)
             inside = self.span @ sphered
             scores = self.factor @ inside
             joint = scores_log_joint(scores, self.gaussians, factors, self.form)
             rest = np.sum(sphered**2, axis=0) - np.sum(inside**2, axis=0)
-            own: FloatArray = log_sum(joint) + constant - 0.5 * np.maximum(rest, 0.0)
-            return own[None]
+            log_density: FloatArray = log_sum(joint) + constant - 0.5 * np.maximum(rest, 0.0)
+            return log_density[None]
 
-        return by_rows(X, self.coordinates.center, rows, 1)[:, 0]
+        return map_blocks(X, self.coordinates.center, block_log_density, 1)[:, 0]
 
     def mean_log_density(self, mean_log_joint: float) -> float:
         """Mean of log p(x) over the rows that the model comes from.
@@ -88,14 +88,12 @@ class RowDensity:
         """
         n_gaussians, q = self.gaussians.means.shape
         rest = self.coordinates.rank - q
-        diagonal = self.form is FORMS["diag"]
-        own = q if diagonal else q * (q + 1) // 2
-        axes = q * (q - 1) // 2 if diagonal else 0
+        rotation = 0 if self.form.spans_only else q * (q - 1) // 2
         plane = q * rest if n_gaussians > 1 else 0
         return (
             (n_gaussians - 1)
-            + n_gaussians * (q + own)
-            + (plane + axes)
+            + n_gaussians * (q + self.form.n_variances(q))
+            + (plane + rotation)
             + (rest + rest * (rest + 1) // 2 + q * rest)
         )
 
@@ -128,9 +126,23 @@ class RowDensity:
         return self.coordinates.raw_means(sphered)
 
 
-def row_density(
-    coordinates: Coordinates, components: FloatArray, gaussians: ProjectedGaussians, form: Form
-) -> RowDensity:
-    """The density of rows that belongs to components (q, p) and Gaussians on their scores."""
-    span, factor = np.linalg.qr(coordinates.directions(components).T)
-    return RowDensity(coordinates, gaussians, form, span.T, factor.T)
+def row_density(coordinates: Coordinates, projection: FittedProjection) -> RowDensity:
+    """Return the density of whole samples that completes a projection; coordinates are sphered."""
+    span, factor = np.linalg.qr(coordinates.directions(projection.components).T)
+    return RowDensity(coordinates, projection.gaussians, projection.form, span.T, factor.T)
+
+
+def information_criteria(
+    log_likelihood: float, n_parameters: int, n_samples: float, log_certainty: float
+) -> dict[str, float]:
+    """Compute BIC, ICL and AIC; smaller is better.
+
+    `log_certainty` is sum_i log max_k p_ik, which ICL subtracts twice from BIC: the overlap of the
+    clusters.
+    """
+    bic = -2 * log_likelihood + n_parameters * np.log(n_samples)
+    return {
+        "bic": bic,
+        "icl": bic - 2 * log_certainty,
+        "aic": -2 * log_likelihood + 2 * n_parameters,
+    }

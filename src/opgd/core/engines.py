@@ -6,16 +6,15 @@ in memory or a memory map here, on the workers of a cluster in `opgd.dask`.
 """
 
 import math
-import sys
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import pairwise
 from operator import add
-from typing import Any, Generic, Protocol, Self, TypeVar
+from queue import SimpleQueue
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -28,47 +27,6 @@ CENTRING_RATIO = 16.0
 """Beyond this |mean| / range, raw products lose digits that a centred block keeps."""
 
 
-class _QuickTurns:
-    """Shorter turns of Python's threads while several share rows.
-
-    Between NumPy's calls a thread needs the interpreter for a moment, and waits for it up to five
-    milliseconds, the time of a whole block. The setting is one for the process, so sums that
-    overlap in time share it: the first to come sets it, the last to go puts it back.
-    """
-
-    SECONDS = 5e-4
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._before = 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._before = sys.getswitchinterval()
-                sys.setswitchinterval(min(self._before, self.SECONDS))
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                sys.setswitchinterval(self._before)
-
-
-_QUICK_TURNS = _QuickTurns()
-
-
-@contextmanager
-def _set_on_failure(event: threading.Event) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        event.set()
-        raise
-
-
 class Addable(Protocol):
     """Results of blocks that can be combined."""
 
@@ -76,24 +34,6 @@ class Addable(Protocol):
 
 
 Sums = TypeVar("Sums", bound=Addable)
-
-
-class _OrderedTotal(Generic[Sums]):
-    """A sum of numbered results in the order of their numbers, in whatever order they come."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: dict[int, Sums] = {}
-        self._n_added = 0
-        self.value: Sums
-
-    def add(self, number: int, result: Sums) -> None:
-        with self._lock:
-            self._waiting[number] = result
-            while self._n_added in self._waiting:
-                own = self._waiting.pop(self._n_added)
-                self.value = self.value + own if self._n_added else own
-                self._n_added += 1
 
 
 class Workspace:
@@ -210,6 +150,25 @@ class Engine(ABC):
         return self.chosen((places * self.n_samples).astype(np.intp))
 
 
+def choose_block_rows(n_features: int) -> int:
+    """Return the number of rows of a block that fits the cache."""
+    return int(np.clip(MAX_BLOCK_CELLS // max(n_features, 1), 256, MAX_BLOCK_ROWS))
+
+
+def split_rows(
+    n_samples: int, n_features: int, block_rows: int | None = None, width: int = 0
+) -> list[slice]:
+    """Cut rows into blocks of equal size; `width` as in `Engine.sum`."""
+    most = min(
+        block_rows or choose_block_rows(n_features), max(MAX_BUFFER_CELLS // max(width, 1), 64)
+    )
+    n_blocks = -(-n_samples // most)
+    # an even number suits two threads
+    n_blocks = min(n_blocks + n_blocks % 2, n_samples) if n_blocks > 1 else 1
+    ends = [n_samples * k // n_blocks for k in range(n_blocks + 1)]
+    return [slice(first, last) for first, last in pairwise(ends)]
+
+
 class RowEngine(Engine):
     """Rows in memory (or in a memory map), cut into blocks for one or more threads.
 
@@ -249,9 +208,7 @@ class RowEngine(Engine):
         self.dtype = X.dtype
         self.center = np.zeros(self.n_features) if center is None else center
         self.subtract = subtract or X.dtype != np.float64
-        self.block_rows = block_rows or int(
-            np.clip(MAX_BLOCK_CELLS // max(self.n_features, 1), 256, MAX_BLOCK_ROWS)
-        )
+        self.block_rows = block_rows or choose_block_rows(self.n_features)
         self.double, self.first_row = double, first_row
         self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
@@ -311,19 +268,14 @@ class RowEngine(Engine):
 
     def blocks(self, width: int = 0) -> Iterator[RowBlock]:
         """All blocks in the order of the rows, one at a time; `width` as in `sum`."""
-        n_blocks = self._n_blocks(width)
-        for number in range(n_blocks):
-            yield self._block(number, n_blocks, self._workspaces[0])
+        for rows in self._split(width):
+            yield self._block(rows, self._workspaces[0])
 
-    def _n_blocks(self, width: int) -> int:
-        n_rows = min(self.block_rows, max(MAX_BUFFER_CELLS // max(width, 1), 64))
-        n_blocks = -(-self.n_samples // n_rows)
-        # an even number suits two threads
-        return min(n_blocks + n_blocks % 2, self.n_samples) if n_blocks > 1 else 1
+    def _split(self, width: int) -> list[slice]:
+        return split_rows(self.n_samples, self.n_features, self.block_rows, width)
 
-    def _block(self, number: int, n_blocks: int, workspace: Workspace) -> RowBlock:
-        """One of so many blocks of equal size."""
-        rows = slice(*(self.n_samples * k // n_blocks for k in (number, number + 1)))
+    def _block(self, rows: slice, workspace: Workspace) -> RowBlock:
+        """Return the block of these rows, in buffers of the workspace."""
         X, rest = self.X[rows], self.center
         if self.subtract:
             dtype = np.dtype(np.float64) if self.double else self.X.dtype
@@ -338,18 +290,23 @@ class RowEngine(Engine):
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
         if self.n_threads == 1:
             return reduce(add, map(function, self.blocks(width)))
-        n_blocks = self._n_blocks(width)
-        numbers = iter(range(n_blocks))  # threads take the next from it
-        total, stop = _OrderedTotal[Sums](), threading.Event()
+        return self._sum_on_threads(function, self._split(width))
 
-        def take_blocks(workspace: Workspace) -> None:
-            for number in numbers:
-                if stop.is_set():
-                    return
-                with _set_on_failure(stop):
-                    total.add(number, function(self._block(number, n_blocks, workspace)))
+    def _sum_on_threads(self, function: Callable[[RowBlock], Sums], blocks: list[slice]) -> Sums:
+        """Let threads take block after block, and add results in the order of the rows.
 
-        # neither an error in one thread nor an interrupt should wait for the blocks of the others
-        with _QUICK_TURNS, ThreadPoolExecutor(self.n_threads) as pool, _set_on_failure(stop):
-            list(pool.map(take_blocks, self._workspaces))
-        return total.value
+        After an error or an interrupt, blocks that have not begun are cancelled by the pool.
+        """
+        workspaces = SimpleQueue[Workspace]()
+        for workspace in self._workspaces:
+            workspaces.put(workspace)
+
+        def apply(rows: slice) -> Sums:
+            workspace = workspaces.get()
+            try:
+                return function(self._block(rows, workspace))
+            finally:
+                workspaces.put(workspace)
+
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            return reduce(add, pool.map(apply, blocks))

@@ -25,7 +25,7 @@ from typing import Protocol
 import numpy as np
 from scipy import linalg
 
-from opgd.core.types import FloatArray
+from opgd.core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,27 @@ class ProjectedGaussians:
     means: FloatArray  # (C, q)
     variances: FloatArray
 
+    def first(self, n_components: int) -> "ProjectedGaussians":
+        """Return the marginal Gaussians of the first scores."""
+        variances = self.variances[:, :n_components]
+        if variances.ndim == 3:
+            variances = variances[:, :, :n_components]
+        return ProjectedGaussians(self.log_priors, self.means[:, :n_components], variances)
+
+    def take(self, order: IntArray) -> "ProjectedGaussians":
+        """Return the Gaussians with these indices."""
+        return ProjectedGaussians(self.log_priors[order], self.means[order], self.variances[order])
+
 
 class Form(Protocol):
-    """What the kernel needs to know of a form of projected covariance."""
+    """A form of projected covariances, as the kernel, prediction and ordering need it."""
+
+    name: str
+    """Value of `covariance_type` that stands for the form."""
+    spans_only: bool
+    """Whether only the span of the components matters, not the components themselves."""
+
+    def n_variances(self, n_components: int) -> int: ...
 
     def n_functions(self, n_components: int) -> int: ...
 
@@ -69,6 +87,13 @@ class Form(Protocol):
 
 class DiagonalForm:
     """Scores are independent within a Gaussian: features = [z*z, z, 1]."""
+
+    name = "diag"
+    spans_only = False
+
+    def n_variances(self, n_components: int) -> int:
+        """Return the number of free variances of one Gaussian."""
+        return n_components
 
     def n_functions(self, n_components: int) -> int:
         return 2 * n_components + 1
@@ -137,6 +162,13 @@ class DiagonalForm:
 
 class FullForm:
     """Any covariance within a Gaussian: features = [z_j z_l for j <= l, z, 1]."""
+
+    name = "full"
+    spans_only = True
+
+    def n_variances(self, n_components: int) -> int:
+        """Return the number of free variances and covariances of one Gaussian."""
+        return n_components * (n_components + 1) // 2
 
     def n_functions(self, n_components: int) -> int:
         return n_components * (n_components + 3) // 2 + 1
@@ -223,8 +255,8 @@ class FullForm:
         """Inverse Cholesky factors, (C, q, q), lower triangular."""
         return np.stack(
             [
-                linalg.solve_triangular(np.linalg.cholesky(own), np.eye(len(own)), lower=True)
-                for own in gaussians.variances
+                linalg.solve_triangular(np.linalg.cholesky(S), np.eye(len(S)), lower=True)
+                for S in gaussians.variances
             ]
         )
 

@@ -9,7 +9,7 @@ from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_scores, block_sums, block_value
 from opgd.core.moments import Moments
-from opgd.core.penalties import Orthonormality
+from opgd.core.penalties import Penalty
 from opgd.core.scoring import log_density
 from opgd.core.targets import Targets
 from opgd.core.types import FloatArray
@@ -41,7 +41,7 @@ class Objective:
     log_priors: FloatArray
     form: Form
     targets: Targets
-    penalty: Orthonormality | None = None
+    penalty: Penalty | None = None
 
     def gaussians(self, directions: FloatArray) -> ProjectedGaussians:
         """The Gaussians inside the projection."""

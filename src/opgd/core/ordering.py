@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from opgd.core.gaussians import FORMS
 from opgd.core.objective import AxisDensity, Objective, added
 from opgd.core.types import FloatArray, IntArray
 
@@ -26,10 +25,10 @@ def order_components(objective: Objective, directions: FloatArray) -> tuple[IntA
     order : ndarray of shape (q,), indices into the rows of `directions`
     values : ndarray of shape (q,), mean objective with the first 1..q of them
     """
-    full = objective.form is FORMS["full"]
-    if full and len(directions) > MOST_FULL:
+    spans_only = objective.form.spans_only
+    if spans_only and len(directions) > MOST_FULL:
         return np.arange(len(directions)), values_of_first(objective, directions)
-    values_with = values_with_each_full if full else values_with_each
+    values_with = values_with_each_full if spans_only else values_with_each
     chosen: list[int] = []
     values: list[float] = []
     while len(chosen) < len(directions):

@@ -1,10 +1,19 @@
 """Penalties on the projection."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from opgd.core.types import FloatArray
+
+
+class Penalty(Protocol):
+    """What the objective adds to the mean log posterior; a penalty is negative."""
+
+    def value_and_gradient(self, directions: FloatArray, /) -> tuple[float, FloatArray]:
+        """Return the value and the gradient, (q, R), at directions (q, R)."""
+        ...
 
 
 @dataclass(frozen=True)

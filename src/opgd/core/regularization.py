@@ -7,7 +7,7 @@ there are dimensions; with more rows it falls in proportion, since a variance th
 show is a finding, not a gap.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -22,22 +22,69 @@ VARIANCE_FLOOR = 1e-6
 """Share of the pooled variance below which a class has none: expanded squares lose digits there."""
 
 
-def whitened_coordinates(
-    frame: Frame, classes: Moments, ridge: float = 0.0
-) -> tuple[Coordinates, float]:
-    """Whiten by the (ridged) pooled covariance of classes, given as moments of sphered rows.
+@dataclass(frozen=True)
+class Whitening:
+    """Coordinates whitened by the pooled covariance, and the regularization that goes with them."""
 
-    Returns the coordinates and the share of the identity that a singular pooled covariance had to
-    borrow.
-    """
-    unit = unit_variance(frame, classes) * frame.identity
+    frame: Frame
+    coordinates: Coordinates
+    ridge: float
+    level: float  # variance that the ridge gives to a standardized feature, tr(Sigma_W) / p
+    borrowed: float  # share of the identity in a singular pooled covariance
+
+    def regularize(
+        self, gaussians: Moments, shrinkage: float | str = 0.0
+    ) -> tuple[Moments, FloatArray]:
+        """Apply Friedman's two shrinkages, then fill covariances that are still singular.
+
+            Sigma_c <- (1 - shrinkage) Sigma_c + shrinkage Sigma_W
+            Sigma_c <- (1 - ridge) Sigma_c + ridge * level * I      (standardized features)
+
+        Where the pooled covariance had to borrow from the identity before it could be whitened,
+        all covariances borrow the same share, so that they still pool to what was whitened.
+
+        Parameters
+        ----------
+        gaussians : moments of sphered samples
+        shrinkage : "auto" estimates one for each Gaussian, see `estimated_shrinkage`
+
+        Returns
+        -------
+        moments : in whitened coordinates
+        borrowed : ndarray of shape (C,), share of the pooled covariance in a singular one
+        """
+        whitener = self.coordinates.whitener / self.frame.spread[:, None]
+        moments = gaussians.mapped(whitener)
+        within = moments.within
+        shares = np.asarray(
+            estimated_shrinkage(moments) if isinstance(shrinkage, str) else shrinkage
+        )
+        shares = np.broadcast_to(shares, len(moments.weights))[:, None, None]
+        covariances = (1 - shares) * moments.covariances + shares * within
+        unit = self.unit_covariance
+        covariances = (1 - self.ridge) * covariances + self.ridge * unit
+        share = self.coordinates.identity_share
+        covariances = (1 - share) * covariances + share * unit
+        return fill_gaps(replace(moments, covariances=covariances))
+
+    @property
+    def unit_covariance(self) -> FloatArray:
+        """Return the identity on standardized features, times `level`, whitened, (R, R)."""
+        whitener = self.coordinates.whitener / self.frame.spread[:, None]
+        return self.level * whitener.T @ self.frame.identity @ whitener
+
+
+def whiten_classes(frame: Frame, classes: Moments, ridge: float = 0.0) -> Whitening:
+    """Whiten by the (ridged) pooled covariance of classes, given as moments of sphered samples."""
+    level = unit_variance(frame, classes)
+    unit = level * frame.identity
     within = (1 - ridge) * classes.within + ridge * unit
     rank = int(np.sum(linalg.eigvalsh(within) >= WITHIN_FLOOR))
     share = 0.0
     if rank < len(within):
         share = borrowed_share(1.0 - rank / frame.n_active, classes.counts.sum(), frame.n_active)
         within = (1 - share) * within + share * unit
-    return whiten(frame, within, share), share
+    return Whitening(frame, whiten(frame, within, share), ridge, level, share)
 
 
 def borrowed_share(missing: float, count: float, n_features: int) -> float:
@@ -50,47 +97,6 @@ def unit_variance(frame: Frame, classes: Moments) -> float:
     """tr(Sigma_W) / p on standardised columns, or 1 where there is no within-variance at all."""
     level = float(np.sum(np.diag(classes.within) / frame.spread**2)) / frame.n_active
     return level if level > WITHIN_FLOOR else 1.0
-
-
-def regularise(
-    frame: Frame,
-    coordinates: Coordinates,
-    gaussians: Moments,
-    *,
-    level: float,
-    shrinkage: float | None = 0.0,
-    ridge: float = 0.0,
-) -> tuple[Moments, FloatArray]:
-    """Friedman's two shrinkages, then borrowing where a covariance is still singular.
-
-        Sigma_c <- (1 - shrinkage) Sigma_c + shrinkage Sigma_W
-        Sigma_c <- (1 - ridge) Sigma_c + ridge * level * I      (standardised columns)
-
-    Where the pooled covariance had to borrow from the identity before it could be whitened, all
-    covariances borrow the same share, so that they still pool to what was whitened.
-
-    Parameters
-    ----------
-    gaussians : of sphered rows
-    level : variance that the ridge gives to a standardised column, tr(Sigma_W) / p
-    shrinkage : None estimates one for each Gaussian, see `estimated_shrinkage`
-
-    Returns
-    -------
-    moments : in whitened coordinates
-    borrowed : ndarray of shape (C,), share of the pooled covariance added to a singular one
-    """
-    whitener = coordinates.whitener / frame.spread[:, None]
-    moments = gaussians.mapped(whitener)
-    within = moments.within
-    shares = estimated_shrinkage(moments) if shrinkage is None else np.asarray(shrinkage)
-    shares = np.broadcast_to(shares, len(moments.weights))[:, None, None]
-    covariances = (1 - shares) * moments.covariances + shares * within
-    unit = level * whitener.T @ frame.identity @ whitener
-    covariances = (1 - ridge) * covariances + ridge * unit
-    share = coordinates.identity_share
-    covariances = (1 - share) * covariances + share * unit
-    return fill_gaps(replace(moments, covariances=covariances))
 
 
 def fill_gaps(moments: Moments) -> tuple[Moments, FloatArray]:

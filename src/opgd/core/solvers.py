@@ -10,7 +10,15 @@ from scipy import optimize
 from opgd.core.types import FloatArray
 
 MEMORY = 20
-LINE_SEARCH_FAILED = 2
+LINE_SEARCH_FAILED = 2  # status of SciPy
+STOPPED_BY_CALLBACK = 99  # status of SciPy
+
+CONVERGED = "the gradient or the gain of an iteration is below its tolerance"
+NO_PROGRESS = "the line search cannot distinguish better points from rounding error"
+MAX_ITER = "the maximum number of iterations was reached"
+CALLBACK = "a callback stopped the search"
+NOT_SEARCHED = "no iterations were requested"
+NOT_FINITE = "the objective is not finite"
 
 
 class Smooth(Protocol):
@@ -31,6 +39,7 @@ class SolverResult:
     n_evaluations: int
     converged: bool
     history: list[float]  # value at the start and after every iteration
+    message: str  # why the search stopped, one of the constants above
 
 
 @dataclass
@@ -84,7 +93,7 @@ def maximise(
     search = _Search(objective, start.shape, on_iteration, best=start.copy())
     if max_iter == 0:  # no gradient, which full covariances on many axes make dear
         value = objective.value(start)
-        return SolverResult(start, value, 0, 0, True, [value])
+        return SolverResult(start, value, 0, 0, True, [value], NOT_SEARCHED)
     search.history.append(-search.loss(start.ravel())[0])
     n_iter = 0
     while True:
@@ -107,12 +116,34 @@ def maximise(
         n_iter += int(outcome.nit)
         failed = outcome.status == LINE_SEARCH_FAILED
         if failed and search.best_value > value_before and n_iter < max_iter:
-            continue  # forget a curvature that rounding has spoilt, and try again
-        # a line search that fails at once after a fresh start has met rounding error: nothing
-        # better can be told apart from here
-        converged = bool(outcome.success) or (failed and n_iter < max_iter)
-        converged = converged and bool(np.isfinite(search.best_value))
-        return _result(search, n_iter, converged=converged)
+            continue  # try again without a curvature that rounding has spoilt
+        message = _explain(outcome, n_iter < max_iter, search.best_value)
+        return SolverResult(
+            search.best,
+            search.best_value,
+            n_iter,
+            search.n_evaluations,
+            message in (CONVERGED, NO_PROGRESS),
+            search.history,
+            message,
+        )
+
+
+def _explain(outcome: optimize.OptimizeResult, iterations_left: bool, value: float) -> str:
+    """Return why SciPy stopped.
+
+    A line search that fails at once after a fresh start has met rounding error, which counts as
+    convergence.
+    """
+    if not np.isfinite(value):
+        return NOT_FINITE
+    if outcome.success:
+        return CONVERGED
+    if outcome.status == STOPPED_BY_CALLBACK:
+        return CALLBACK
+    if outcome.status == LINE_SEARCH_FAILED and iterations_left:
+        return NO_PROGRESS
+    return MAX_ITER
 
 
 def best_of(runs: Sequence[SolverResult]) -> SolverResult:
@@ -132,15 +163,4 @@ def continued(first: SolverResult, second: SolverResult) -> SolverResult:
         n_iter=first.n_iter + second.n_iter,
         n_evaluations=first.n_evaluations + second.n_evaluations,
         history=first.history + second.history[1:],
-    )
-
-
-def _result(search: _Search, n_iter: int, *, converged: bool) -> SolverResult:
-    return SolverResult(
-        search.best,
-        search.best_value,
-        n_iter,
-        search.n_evaluations,
-        converged,
-        search.history,
     )

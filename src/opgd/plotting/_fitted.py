@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._base.gaussian import AxesMixin, GaussianClassifier, GaussianModel
+from opgd._base.gaussian import GaussianClassifier, GaussianModel
+from opgd._base.projection import AxesMixin
 from opgd._utils.labels import codes_among, is_missing, label_array
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -59,7 +60,7 @@ def plane_gaussians(estimator: Any, axes: list[int]) -> ProjectedGaussians:
         covariances = variances[:, axes, None] * np.eye(len(axes))
     else:
         covariances = variances[:, axes][:, :, axes]
-    log_priors = estimator._gaussians.log_priors
+    log_priors = estimator._projection.gaussians.log_priors
     return ProjectedGaussians(log_priors, estimator.projected_means_[:, axes], covariances)
 
 

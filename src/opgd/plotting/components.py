@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.gaussian import GaussianClassifier
-from opgd._model_selection.n_components import first_axes
+from opgd._model_selection.n_components import predict_by_first_components
 from opgd.core.types import AnyArray, FloatArray
 from opgd.plotting._drawing import integer_ticks, outside_legend, several_axes, tidy
 from opgd.plotting._fitted import check_has_axes, checked_rows, class_codes
@@ -243,11 +243,10 @@ class ComponentsDisplay:
 
 def first_axes_errors(estimator: Any, X: Any, y: Any) -> FloatArray:
     """Share of labelled rows that the first 1, 2, ... axes give to a wrong class, (q,)."""
-    checked_rows(estimator, X, y)
+    rows = checked_rows(estimator, X, y)
     codes = class_codes(estimator, y)
     known = codes >= 0
     if not known.any():
         raise ValueError("y has no labels of the estimator's classes.")
-    cuts = [first_axes(estimator, q) for q in range(1, len(estimator.components_) + 1)]
-    found = [np.argmax(cut._class_log_joint(X), axis=1) for cut in cuts]
-    return np.array([np.mean((own != codes)[known]) for own in found])
+    predicted = predict_by_first_components(estimator, rows)
+    return np.array([np.mean((labels != codes)[known]) for labels in predicted])

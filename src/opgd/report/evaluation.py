@@ -152,7 +152,7 @@ def left_out_probabilities(
                 copy.fit(X[seen], y[seen])
         except ValueError as error:
             return None, f"a fit to part of the rows failed: {error}"
-        copy._temperature = model._temperature
+        copy._set_temperature(model._projection.temperature)
         probabilities[out] = copy.predict_proba(X[out])
     chosen = "with the chosen settings, " if model is not estimator else ""
     together = "" if groups is None else " of groups"

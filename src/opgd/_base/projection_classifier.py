@@ -1,0 +1,123 @@
+"""The search for a projection, for classifiers of labeled and of partly labeled samples."""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from opgd._base.gaussian import GaussianClassifier, describe_projection
+from opgd._base.projection import AxesMixin
+from opgd._fit.initialization import STARTS, make_starts
+from opgd._fit.normal_form import describe_gaussians, order_result
+from opgd._fit.problem import Problem, default_n_components, limit_n_components
+from opgd._fit.search import search
+from opgd._utils.callbacks import CallbackSupportMixin, FitProgress
+from opgd._utils.validation import (
+    check_choice,
+    check_components_init,
+    check_flag,
+    check_integer,
+    check_n_components,
+    check_n_jobs,
+    check_positive,
+    check_share,
+)
+from opgd.core.types import AnyArray, FloatArray
+
+
+class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
+    """A classifier with the parameters of the search for a projection."""
+
+    n_components: int | None
+    covariance_type: str
+    shrinkage: float | str
+    ridge: float
+    priors: Any
+    init: Any
+    n_init: int
+    max_iter: int
+    tol: float
+    n_jobs: int | None
+    subsample: bool
+    verbose: int
+
+    def _check_parameters(self) -> None:
+        check_n_components(self.n_components)
+        check_choice("covariance_type", self.covariance_type, ["diag", "full"])
+        if self.shrinkage != "auto":
+            check_share("shrinkage", self.shrinkage, word="auto")
+        check_share("ridge", self.ridge)
+        if isinstance(self.init, str) or np.ndim(self.init) == 0:
+            check_choice("init", self.init, STARTS)
+        check_integer("n_init", self.n_init, 1)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_integer("verbose", self.verbose)
+        check_flag("subsample", self.subsample)
+        check_n_jobs(self.n_jobs)
+
+    def _describe(
+        self, problem: Problem, classes: AnyArray, directions: FloatArray
+    ) -> dict[str, Any]:
+        """Return the attributes of a classifier with these directions."""
+        found = describe_gaussians(problem, directions)
+        named = {"classes_": classes, "priors_": problem.priors}
+        return named | found | describe_projection(self, found["_projection"])
+
+    def _watch(self, problem: Problem, classes: AnyArray, data: dict[str, Any]) -> FitProgress:
+        """Return a report of the fit's iterations to callbacks, which may ask for `data`."""
+        return FitProgress(
+            self,
+            data,
+            lambda directions: self._describe(problem, classes, directions),
+            # no more than two starts race before the first search continues one of them
+            (self.n_init + 1) * self.max_iter,
+        )
+
+    def _optimize(
+        self,
+        problem: Problem,
+        rng: np.random.RandomState,
+        progress: FitProgress,
+        last: FloatArray | None = None,
+    ) -> tuple[FloatArray, dict[str, Any], list[str]]:
+        """Search for the components; return ordered directions, attributes of the search, notes.
+
+        `last` are the components of an earlier fit, to start from if their shape fits.
+        """
+        n_components, notes = self._count_components(problem)
+        total_weight = problem.objective.engine.total_weight
+        result = search(
+            problem,
+            self._make_starts(problem, n_components, rng, last),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_random=self.n_init - 1,
+            rng=rng,
+            on_iteration=progress.reporter(self.verbose, total_weight, "log-likelihood"),
+            # given components are a better start than those of a subsample
+            subsample=self.subsample and isinstance(self.init, str) and last is None,
+        )
+        return *order_result(problem, result), notes
+
+    def _count_components(self, problem: Problem) -> tuple[int, list[str]]:
+        rank, wanted = problem.coordinates.rank, self.n_components
+        if wanted is None:
+            given = not isinstance(self.init, str)
+            wanted = len(self.init) if given else default_n_components(rank, len(problem.priors))
+        return limit_n_components(wanted, rank)
+
+    def _make_starts(
+        self,
+        problem: Problem,
+        n_components: int,
+        rng: np.random.RandomState,
+        last: FloatArray | None,
+    ) -> list[FloatArray]:
+        if last is not None and last.shape == (n_components, self.n_features_in_):
+            with suppress(ValueError):  # samples may no longer vary along the last components
+                return make_starts(problem, last, n_components, rng)
+        init = self.init
+        if not isinstance(init, str):
+            init = check_components_init(init, self.n_components, self.n_features_in_)
+        return make_starts(problem, init, n_components, rng)

@@ -1,0 +1,46 @@
+"""Initial components: those of a named method, or given by the user."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opgd._fit.problem import Problem
+from opgd.core import starts
+from opgd.core.types import FloatArray
+
+STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
+
+
+def make_starts(
+    problem: Problem, init: Any, n_components: int, rng: np.random.RandomState
+) -> list[FloatArray]:
+    """Compute initial directions, rows of length one; several for "auto".
+
+    `init` is one of `STARTS`, or components of shape (n_components or more, n_features).
+    """
+    coordinates, classes = problem.coordinates, problem.classes
+    methods: dict[str, Callable[[], FloatArray]] = {
+        "lda": lambda: starts.lda_axes(classes, n_components),
+        "save": lambda: starts.save_axes(classes, n_components),
+        "pca": lambda: starts.pca_axes(coordinates, n_components),
+        "paper": lambda: starts.paper_axes(coordinates, classes, n_components),
+        "random": lambda: starts.random_axes(coordinates.rank, n_components, rng),
+    }
+    if not isinstance(init, str):
+        return [starts.unit_rows(convert_components(problem, init[:n_components]))]
+    names = ("lda", "pca") if init == "auto" else (init,)
+    return [starts.unit_rows(methods[name]()) for name in names]
+
+
+def convert_components(problem: Problem, components: FloatArray, name: str = "init") -> FloatArray:
+    """Convert given components to directions; raise ValueError where samples do not vary."""
+    directions = problem.coordinates.directions(components)
+    lengths = np.linalg.norm(directions, axis=1)
+    if not np.all(lengths > 1e-10 * np.linalg.norm(components * problem.frame.scale, axis=1)):
+        raise ValueError(f"{name} has a component along which the rows of X do not differ.")
+    units = starts.unit_rows(directions)
+    spans_only = problem.objective.form.spans_only
+    if spans_only and np.linalg.matrix_rank(units, tol=1e-8) < len(directions):
+        raise ValueError(f"{name} has components that are combinations of the others.")
+    return directions

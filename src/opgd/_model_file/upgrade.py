@@ -1,0 +1,51 @@
+"""Contents of files of earlier versions, as the present one would have written them."""
+
+from typing import Any
+
+import numpy as np
+
+DERIVED = ("components_", "n_components_", "projected_means_", "projected_variances_")
+"""Attributes that version 1 stored beside what they follow from."""
+
+
+def upgrade_estimators(written: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return the estimators inside an estimator, by attribute."""
+    if version > 1:
+        inner: dict[str, Any] = written["estimators"]
+        return inner
+    return {"best_estimator_": written["best_estimator"]} if "best_estimator" in written else {}
+
+
+def upgrade_fitted(
+    fitted: dict[str, Any], estimators: dict[str, Any], version: int
+) -> dict[str, Any]:
+    """Return the fitted attributes, records field by field.
+
+    Version 1 kept the fields of a projection apart, and columns of an OPGDClassifierCV with its
+    best estimator only.
+    """
+    if version > 1:
+        return fitted
+    if "best_estimator_" in estimators:
+        best = vars(estimators["best_estimator_"])
+        names = ("n_features_in_", "feature_names_in_")
+        return {name: best[name] for name in names if name in best} | fitted
+    if "_covariance_type" not in fitted:
+        return fitted
+    kept = dict(fitted)
+    components = kept.pop("_whole_space") if "_whole_space" in kept else kept["components_"]
+    gaussians = {
+        name: kept.pop(f"_gaussians.{name}") for name in ("log_priors", "means", "variances")
+    }
+    each = np.arange(len(gaussians["means"]))
+    projection = {
+        "center": kept["_coordinates.center"],
+        "components": components,
+        **{f"gaussians.{name}": value for name, value in gaussians.items()},
+        "form": kept.pop("_covariance_type"),
+        "gaussian_classes": kept.pop("gaussian_classes_", each),
+        "temperature": kept.pop("_temperature", 1.0),
+    }
+    for name in DERIVED:
+        kept.pop(name, None)
+    return kept | {f"_projection.{name}": value for name, value in projection.items()}

@@ -1,0 +1,85 @@
+"""A fitted projection: all that the scoring of new samples needs."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from opgd.core.gaussians import Form, ProjectedGaussians
+from opgd.core.scoring import (
+    log_sum_by_group,
+    map_blocks,
+    project,
+    project_samples,
+    scores_log_joint,
+)
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class FittedProjection:
+    """Components, and the Gaussians of the scores on them.
+
+    With z = V'(x - center) the scores of a centered sample, m_c and S_c the mean and covariance of
+    Gaussian c there,
+
+        log_joint[i, c]         = log pi_c - 1/2 log|S_c| - 1/2 (z_i - m_c)' S_c^-1 (z_i - m_c)
+        squared_distances[i, c] = (z_i - m_c)' S_c^-1 (z_i - m_c)
+
+    A model of whole samples is one whose components span everything.
+    """
+
+    center: FloatArray  # (p,)
+    components: FloatArray  # (q, p), V'
+    gaussians: ProjectedGaussians  # of the scores of centered samples
+    form: Form
+    gaussian_classes: IntArray  # (C,), ascending from 0
+    temperature: float = 1.0  # divides log joints by class
+
+    @property
+    def n_components(self) -> int:
+        """Return q."""
+        return len(self.components)
+
+    @property
+    def projected_means(self) -> FloatArray:
+        """Return the means of the scores of samples that are not centered, (C, q)."""
+        return self.gaussians.means + self.components @ self.center
+
+    def first(self, n_components: int) -> "FittedProjection":
+        """Return the projection on the first components."""
+        return replace(
+            self,
+            components=self.components[:n_components],
+            gaussians=self.gaussians.first(n_components),
+        )
+
+    def scores(self, X: AnyArray) -> FloatArray:
+        """Return X V without centering, (n, q), in float64."""
+        return project_samples(X, self.components)
+
+    def log_joint(self, X: AnyArray) -> FloatArray:
+        """Return log(pi_c phi_c) less the constant of the normal density, (n, C)."""
+        each = np.arange(len(self.gaussians.means))
+        return self._log_joint_by(each, X)
+
+    def class_log_joint(self, X: AnyArray) -> FloatArray:
+        """Return log joints summed over the Gaussians of each class, over temperature, (n, K)."""
+        by_class = self._log_joint_by(self.gaussian_classes, X)
+        by_class /= self.temperature
+        return by_class
+
+    def squared_distances(self, X: AnyArray) -> FloatArray:
+        """Return squared Mahalanobis distances to every Gaussian in the projection, (n, C)."""
+        gaussians, factors = self.gaussians, self.form.factors(self.gaussians)
+        at_means = np.diag(scores_log_joint(gaussians.means.T, gaussians, factors, self.form))
+        return np.maximum(2.0 * (at_means - self.log_joint(X)), 0.0)
+
+    def _log_joint_by(self, groups: IntArray, X: AnyArray) -> FloatArray:
+        factors = self.form.factors(self.gaussians)
+
+        def block_log_joint(centered: FloatArray) -> FloatArray:
+            scores = project(centered, self.components)
+            joint = scores_log_joint(scores, self.gaussians, factors, self.form)
+            return log_sum_by_group(joint, groups)
+
+        return map_blocks(X, self.center, block_log_joint, int(groups[-1]) + 1)
