@@ -35,8 +35,8 @@ pytest.importorskip("typer")
 pytest.importorskip("safetensors")
 
 from opgd.cli import main  # noqa: E402
-from opgd.cli.output import _to_standard_output  # noqa: E402
-from opgd.cli.voice import Voice, Watch  # noqa: E402
+from opgd.cli.console import ProgressBar, Terminal  # noqa: E402
+from opgd.cli.tables.write import _write_to_stdout  # noqa: E402
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "user_guide" / "command_line.md"
 COMMAND = [sys.executable, "-m", "opgd.cli"]
@@ -186,7 +186,7 @@ def test_readers_that_leave_early_cost_no_descriptor(monkeypatch):
     with open(writer, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         before = os.listdir("/proc/self/fd")
-        _to_standard_output(b"nobody reads this")
+        _write_to_stdout(b"nobody reads this")
         assert os.listdir("/proc/self/fd") == before
 
 
@@ -620,13 +620,13 @@ def test_the_bar_counts_and_is_no_part_of_the_model(files, monkeypatch):
     from opgd import OPGDClassifierCV
 
     screen = Console(file=io.StringIO(), force_terminal=True, width=100)
-    monkeypatch.setattr("opgd.cli.voice.console", lambda stderr: screen)
+    monkeypatch.setattr("opgd.cli.console.make_console", lambda stderr: screen)
     counts = []
     monkeypatch.setattr(
-        Watch, "teardown", lambda own, **_: counts.append((own.done, own.bar.tasks[0].total))
+        ProgressBar, "teardown", lambda own, **_: counts.append((own.done, own.bar.tasks[0].total))
     )
     model = OPGDClassifierCV(2, shrinkage=0, ridge=(0, 0.1), cv=2)
-    with Voice().watching("choosing", model):
+    with Terminal().show_progress("choosing", model):
         model.fit(wine()[COLUMNS], WINE.target)
     assert counts == [(7, 7)]  # two splits of three settings each, and the last fit
     assert "choosing" in screen.file.getvalue()
@@ -665,7 +665,7 @@ def test_failures_that_are_not_the_users_are_told_apart(error, files, monkeypatc
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr("opgd.cli.reading.read_table", broken)
+    monkeypatch.setattr("opgd.cli.tables.training.read_table", broken)
     done = fit()
     assert done.code == 1
     assert f"unexpected failure: {type(error).__name__}: oh" in done.err
