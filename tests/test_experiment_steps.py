@@ -16,7 +16,7 @@ from opgd.experiments.store import Key, Store
 
 pytest.importorskip("typer")
 
-from tests.test_cli import ran
+from tests.cli.helpers import run_ok
 
 QUIET = Console(quiet=True)
 
@@ -48,10 +48,10 @@ def test_starts_are_compared(tmp_path, load):
 
 def test_the_commands_steps_read_what_is_there(tmp_path, load):
     some = ["--datasets", "iris", "--methods", "identity", "--replications", 1, "--jobs", 1]
-    done = ran("reproduce", "clustering", *some, "--out", tmp_path)
+    done = run_ok("reproduce", "clustering", *some, "--out", tmp_path)
     assert f"begin with {tmp_path / 'RESULTS.md'}" in done.out.replace("\n", "")
     before = (tmp_path / "RESULTS.md").read_text("utf-8")
-    ran("reproduce", "tables", "--out", tmp_path)
+    run_ok("reproduce", "tables", "--out", tmp_path)
     assert (tmp_path / "RESULTS.md").read_text("utf-8") == before
 
 

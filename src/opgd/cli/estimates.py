@@ -1,13 +1,13 @@
-"""The training rows in numbers, and the error on rows left out: notes for the model file."""
+"""Error estimates, and the notes on training rows that a model file holds."""
 
 from typing import Any
 
 
-def training_notes(
-    fitted: Any, target: str, y: Any, n_left_out: int = 0, groups: str | None = None
+def summarize_training(
+    estimator: Any, target: str, y: Any, n_left_out: int = 0, groups: str | None = None
 ) -> dict[str, Any]:
-    """The training rows in numbers, for the model file; `groups` is a column, if there is one."""
-    counts = [int((y == label).sum()) for label in fitted.classes_]
+    """Return notes on the training rows; `groups` is a column, if there is one."""
+    counts = [int((y == label).sum()) for label in estimator.classes_]
     return {
         "target": target,
         **({} if groups is None else {"groups": groups}),
@@ -18,20 +18,20 @@ def training_notes(
     }
 
 
-def chosen_error(estimator: Any, grouped: bool = False) -> dict[str, Any]:
-    """The error of the chosen settings on rows left out of the search."""
+def get_search_error(estimator: Any, grouped: bool = False) -> dict[str, Any]:
+    """Return the error of the selected settings on held-out rows of the search."""
     table, best = estimator.cv_results_, estimator.best_index_
-    together = " of groups" if grouped else ""
+    of_groups = " of groups" if grouped else ""
     return {
         "error": float(table["mean_test_error"][best]),
         "log_loss": float(table["mean_test_calibrated_log_loss"][best]),
         "estimated_by": f"the cross-validation that chose the settings ({estimator.n_splits_} "
-        f"splits{together}), so a little optimistic",
+        f"splits{of_groups}), so a little optimistic",
     }
 
 
-def left_out_error(estimator: Any, training: Any, cv: int | float) -> dict[str, Any]:
-    """The error of copies fitted to the other folds, where that is quick; else of training rows."""
+def estimate_error(estimator: Any, training: Any, cv: int | float) -> dict[str, Any]:
+    """Return the cross-validated error where that is quick, else the error of training rows."""
     from opgd.plotting._fitted import class_codes
     from opgd.report.evaluation import evaluate, left_out_probabilities
 
@@ -45,5 +45,5 @@ def left_out_error(estimator: Any, training: Any, cv: int | float) -> dict[str, 
         reason = f": {how}" if n_folds else ""
         probabilities = estimator.predict_proba(training.X)
         how = f"the training rows themselves{reason}"
-    found = evaluate(probabilities, codes, "", how)
-    return {"error": found.error, "log_loss": found.log_loss, "estimated_by": how}
+    evaluation = evaluate(probabilities, codes, "", how)
+    return {"error": evaluation.error, "log_loss": evaluation.log_loss, "estimated_by": how}

@@ -1,8 +1,11 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands have, and how their text is parsed."""
 
 from typing import Annotated
 
 import typer
+
+from opgd.cli.console import quote
+from opgd.cli.errors import BadInput
 
 ROWS, MODEL, OUTPUT = "Rows and columns", "Model", "Output"
 TABLE = "Table: .csv, .tsv, .parquet or .arrow; - is CSV on the standard input."
@@ -92,3 +95,16 @@ Raw = Annotated[
         "--raw", rich_help_panel=OUTPUT, help="No apostrophe before text that looks like a formula."
     ),
 ]
+
+
+def parse_folds(option: str, text: str) -> int | float:
+    """Return a number of folds, or a share of rows."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if 0 < value < 1:
+        return value
+    if value >= 2 and value.is_integer():
+        return int(value)
+    raise BadInput(f"{option} is a whole number from 2 on, or a share below 1, not {quote(text)}.")

@@ -1,5 +1,6 @@
 """opgd reproduce."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -16,48 +17,49 @@ def reproduce(
     methods: Annotated[str, typer.Option(help="Only these, separated by semicolons.")] = "",
     jobs: Annotated[int, typer.Option(help="Processes; -1 means all cores.")] = -1,
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    own: Annotated[bool, typer.Option(help="Our own settings instead of the paper's.")] = False,
+    own_settings: Annotated[
+        bool, typer.Option("--own/--no-own", help="Our own settings instead of the paper's.")
+    ] = False,
 ) -> None:
     """Run the paper's experiments; what is finished in the folder is not run again."""
     from rich.console import Console
 
     from opgd.datasets import list_datasets
     from opgd.experiments.reproduce import EXPERIMENTS, STEPS, cells_of
-    from opgd.experiments.reproduce import reproduce as run
+    from opgd.experiments.reproduce import reproduce as run_experiments
 
     steps = [step for step in STEPS if step != "tables"] if "all" in what else what
-    unknown = [step for step in steps if step not in STEPS]
-    if unknown:
-        raise ValueError(f"There is no experiment {unknown[0]!r}; there are {', '.join(STEPS)}.")
-    data, chosen = _names(datasets, ","), _names(methods, ";")
-    known = [own_set.name for own_set in list_datasets()]
-    for name in data or []:
-        if name not in known:
-            raise ValueError(f"There is no data set {name!r}; there are {', '.join(known)}.")
-    possible = {
+    _check_names("experiment", steps, STEPS)
+    dataset_names, method_names = _split_names(datasets, ","), _split_names(methods, ";")
+    _check_names("data set", dataset_names, [dataset.name for dataset in list_datasets()])
+    known_methods = {
         cell.key.method
         for step in steps
         if step in EXPERIMENTS
-        for cell in cells_of(step, replications=1, own=own)
+        for cell in cells_of(step, replications=1, own=own_settings)
     }
-    for name in chosen or []:
-        if name not in possible:
-            raise ValueError(
-                f"There is no method {name!r}; there are {'; '.join(sorted(possible))}."
-            )
-    page = run(
+    _check_names("method", method_names, sorted(known_methods), separator="; ")
+    page = run_experiments(
         steps,
         out,
         replications=replications,
-        own=own,
-        data=data,
-        methods=chosen,
+        own=own_settings,
+        data=dataset_names or None,
+        methods=method_names or None,
         n_jobs=jobs,
         console=Console(stderr=True),
     )
     typer.echo(f"Tables and raw results are in {page.parent}; begin with {page}.")
 
 
-def _names(text: str, separator: str) -> list[str] | None:
-    names = [name.strip() for name in text.split(separator) if name.strip()]
-    return names or None
+def _split_names(text: str, separator: str) -> list[str]:
+    return [name.strip() for name in text.split(separator) if name.strip()]
+
+
+def _check_names(
+    kind: str, names: list[str], known: Collection[str], separator: str = ", "
+) -> None:
+    """Refuse the first name that is not known."""
+    for name in names:
+        if name not in known:
+            raise ValueError(f"There is no {kind} {name!r}; there are {separator.join(known)}.")

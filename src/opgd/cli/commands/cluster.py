@@ -1,0 +1,123 @@
+"""opgd cluster."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opgd.cli.console import Terminal, quote
+from opgd.cli.errors import BadInput
+from opgd.cli.model_summary import collect_facts, print_facts
+from opgd.cli.options import (
+    MODEL,
+    OUTPUT,
+    AsJson,
+    Covariance,
+    Data,
+    DropMissing,
+    Force,
+    Ignore,
+    Impute,
+    Jobs,
+    NewModel,
+    Quiet,
+    Use,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from opgd.cli.tables.training import Training
+
+MAX_CLUSTERS = 10
+"""-k auto tries 1 to so many clusters."""
+
+
+def cluster(
+    data: Data,
+    output: NewModel,
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters",
+            "-k",
+            metavar="K|K,K|auto",
+            rich_help_panel=MODEL,
+            help="Number of clusters; auto chooses among 1 to 10 by BIC.",
+        ),
+    ] = "auto",
+    axes: Annotated[
+        int | None, typer.Option(min=1, rich_help_panel=MODEL, help="Number of axes.")
+    ] = None,
+    covariance: Covariance = None,
+    criterion: Annotated[
+        str, typer.Option(metavar="bic|icl|aic", rich_help_panel=MODEL, help="Chooses the number.")
+    ] = "bic",
+    labels: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Table of the rows' clusters."),
+    ] = None,
+    use: Use = None,
+    ignore: Ignore = None,
+    drop_missing: DropMissing = False,
+    impute: Impute = None,
+    weights: Weights = None,
+    seed: Annotated[int, typer.Option(min=0, rich_help_panel=MODEL, help="For the starts.")] = 0,
+    jobs: Jobs = 1,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find clusters in a table without labels, and write them to a model file.
+
+    opgd cluster wine.csv -k 3 -o clusters.opgd --labels clusters.csv
+    """
+    from opgd import OPGDMixture
+    from opgd.cli.models import predict_rows, save_trained_model
+    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.write import TableOutput, build_answer_table, check_new_file
+
+    terminal = Terminal(quiet, as_json)
+    selection = Selection(use, ignore, drop_missing, impute, weights=weights)
+    path = check_new_file(output, force=force, inputs=[data])
+    table_output = None
+    if labels is not None:
+        table_output = TableOutput(labels, force=force, inputs=[data, output])
+    training = read_training(data, selection, terminal)
+    mixture = OPGDMixture(
+        _parse_clusters(clusters, len(training.X)),
+        n_components=axes,
+        covariance_type=covariance or "diag",
+        criterion=criterion,
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    with terminal.show_progress("clustering", mixture):
+        mixture.fit(training.X, sample_weight=training.weights)
+    notes = _summarize_clusters(mixture, training, criterion)
+    save_trained_model(mixture, path, notes, training, force=force)
+    if table_output is not None:
+        answers = predict_rows(mixture, training.X)
+        table_output.write(build_answer_table(training.X.index.to_numpy(), answers), terminal)
+    facts = {"model": str(path), "labels": labels}
+    print_facts(facts | collect_facts(mixture, notes, training.fill_values), terminal)
+
+
+def _parse_clusters(text: str, n_rows: int) -> int | list[int]:
+    """Return one number, several, or all up to ten that leave a few rows to each cluster."""
+    if text == "auto":
+        return list(range(1, max(2, min(MAX_CLUSTERS, n_rows // 5) + 1)))
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise BadInput(f"-k is a whole number or auto, not {quote(text)}.") from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _summarize_clusters(mixture: Any, training: "Training", criterion: str) -> dict[str, Any]:
+    """Return notes on the training rows, for the model file."""
+    sizes = [int((mixture.labels_ == k).sum()) for k in range(mixture.n_clusters_)]
+    return {
+        "rows": len(training.X),
+        "rows_left_out": training.n_left_out,
+        "cluster_sizes": sizes,
+        criterion: float(min(mixture.selection_[criterion])),
+    }

@@ -1,0 +1,220 @@
+"""opgd fit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opgd.cli.console import Terminal, quote
+from opgd.cli.errors import BadInput
+from opgd.cli.estimates import estimate_error, get_search_error, summarize_training
+from opgd.cli.model_summary import collect_facts, print_facts
+from opgd.cli.options import (
+    MODEL,
+    AsJson,
+    Covariance,
+    Data,
+    DropMissing,
+    Force,
+    Groups,
+    Ignore,
+    Impute,
+    Jobs,
+    NewModel,
+    Quiet,
+    Seed,
+    Target,
+    Use,
+    Weights,
+    parse_folds,
+)
+
+if TYPE_CHECKING:
+    from opgd.cli.tables.training import Training
+
+SCORES = {"error": "accuracy", "log-loss": "neg_log_loss"}
+
+
+def fit(
+    data: Data,
+    target: Target,
+    output: NewModel,
+    axes: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|N|N,N",
+            rich_help_panel=MODEL,
+            help="Number of axes; auto, or several, are tried by cross-validation.",
+        ),
+    ] = "auto",
+    shrinkage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S|S,S|auto",
+            rich_help_panel=MODEL,
+            help="Towards the pooled covariance, 0 to 1.",
+        ),
+    ] = None,
+    ridge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="R|R,R", rich_help_panel=MODEL, help="Towards independent columns, 0 to 1."
+        ),
+    ] = None,
+    subclasses: Annotated[
+        str | None,
+        typer.Option(metavar="N|N,N|auto", rich_help_panel=MODEL, help="Gaussians per class."),
+    ] = None,
+    covariance: Covariance = None,
+    cv: Annotated[
+        str,
+        typer.Option(
+            metavar="N|SHARE", rich_help_panel=MODEL, help="Folds, or the share left out once."
+        ),
+    ] = "5",
+    scoring: Annotated[
+        str,
+        typer.Option(
+            metavar="error|log-loss", rich_help_panel=MODEL, help="What the choice makes small."
+        ),
+    ] = "error",
+    use: Use = None,
+    ignore: Ignore = None,
+    drop_missing: DropMissing = False,
+    impute: Impute = None,
+    weights: Weights = None,
+    groups: Groups = None,
+    seed: Seed = None,
+    jobs: Jobs = 1,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a classifier to a table with a column of labels, and write it to a file.
+
+    opgd fit wine.csv --target cultivar -o wine.opgd
+    """
+    settings = Settings(
+        axes=axes,
+        shrinkage=shrinkage,
+        ridge=ridge,
+        subclasses=subclasses,
+        covariance=covariance,
+        cv=parse_folds("--cv", cv),
+        scoring=scoring,
+        seed=seed,
+        jobs=jobs,
+    )
+    estimator = settings.make_estimator()
+
+    from opgd.cli.models import save_trained_model
+    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.write import check_new_file
+
+    terminal = Terminal(quiet, as_json)
+    selection = Selection(use, ignore, drop_missing, impute, target, weights, groups)
+    path = check_new_file(output, force=force, inputs=[data])
+    training = read_training(data, selection, terminal)
+    estimate = settings.fit(estimator, training, terminal)
+    notes = summarize_training(estimator, target, training.y, training.n_left_out, groups)
+    notes |= estimate
+    save_trained_model(estimator, path, notes, training, force=force)
+    facts = {"model": str(path)} | collect_facts(estimator, notes, training.fill_values)
+    print_facts(facts, terminal)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a fit, as they were typed."""
+
+    axes: str
+    shrinkage: str | None
+    ridge: str | None
+    subclasses: str | None
+    covariance: str | None
+    cv: int | float
+    scoring: str
+    seed: int | None
+    jobs: int
+
+    def make_estimator(self) -> Any:
+        """Return a classifier with these settings; if there are several, a search among them."""
+        from opgd import OPGDClassifier, OPGDClassifierCV
+
+        values = self._parse_values()
+        if self.scoring not in SCORES:
+            raise BadInput(f"--scoring is error or log-loss, not {quote(self.scoring)}.")
+        if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
+            grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
+            return OPGDClassifierCV(
+                **grid,
+                cv=self.cv,
+                scoring=SCORES[self.scoring],
+                n_jobs=self.jobs,
+                random_state=self.seed,
+            )
+        single: Any = {key: candidates[0] for key, candidates in values.items()}
+        return OPGDClassifier(**single, n_jobs=self.jobs, random_state=self.seed)
+
+    def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
+        """Fit the estimator to the rows, and return an estimate of its error."""
+        self._check_folds(training)
+        if not hasattr(estimator, "cv"):
+            with terminal.show_progress("fitting", estimator):
+                estimator.fit(training.X, training.y, sample_weight=training.weights)
+            with terminal.show_progress("estimating the error"):
+                return estimate_error(estimator, training, self.cv)
+        if training.groups is not None:
+            from sklearn.model_selection import StratifiedGroupKFold
+
+            estimator.set_params(cv=StratifiedGroupKFold(int(self.cv)))
+        with terminal.show_progress("choosing axes and settings", estimator):
+            estimator.fit(
+                training.X, training.y, sample_weight=training.weights, groups=training.groups
+            )
+        estimator.set_params(cv=self.cv)  # model files hold data only, which a splitter is not
+        return get_search_error(estimator, training.groups is not None)
+
+    def _parse_values(self) -> dict[str, list[Any]]:
+        """Return the values of the options that were given, by parameter."""
+        values: dict[str, list[Any]] = {
+            "n_components": [] if self.axes == "auto" else _parse_list("--axes", self.axes, int),
+            "shrinkage": _parse_list("--shrinkage", self.shrinkage, float, "auto"),
+            "ridge": _parse_list("--ridge", self.ridge, float),
+            "n_subclasses": _parse_list("--subclasses", self.subclasses, int, "auto"),
+            "covariance_type": _parse_list("--covariance", self.covariance, str),
+        }
+        return {key: candidates for key, candidates in values.items() if candidates}
+
+    def _check_folds(self, training: "Training") -> None:
+        if training.groups is not None:
+            n_groups = len(set(training.groups))
+            if isinstance(self.cv, float) or n_groups < self.cv:
+                raise BadInput(
+                    f"--groups needs as many groups as folds: there are {n_groups}, "
+                    f"and --cv is {self.cv}."
+                )
+        elif isinstance(self.cv, int):
+            assert training.y is not None
+            largest = max((training.y == label).sum() for label in set(training.y.tolist()))
+            if largest < self.cv:
+                raise BadInput(
+                    f"{self.cv} folds (--cv) need a class with so many rows; the largest has "
+                    f"{largest}."
+                )
+
+
+def _parse_list(
+    option: str, text: str | None, parse: Callable[[str], Any], word: str | None = None
+) -> list[Any]:
+    """Return the values between commas."""
+    values = []
+    for part in [] if text is None else text.split(","):
+        try:
+            values.append(part.strip() if part.strip() == word else parse(part.strip()))
+        except ValueError:
+            wanted = "a whole number" if parse is int else "a number"
+            also = " or auto" if word or option == "--axes" else ""
+            raise BadInput(f"{option} is {wanted}{also}, not {quote(part)}.") from None
+    return values

@@ -1,0 +1,157 @@
+"""opgd report."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from opgd.cli.console import Terminal, list_rows, quote
+from opgd.cli.errors import BadInput
+from opgd.cli.options import OUTPUT, AsJson, Data, DropMissing, Force, Groups, ModelFile, Quiet
+
+if TYPE_CHECKING:
+    from opgd.cli.models import Model
+
+
+def report(
+    model: ModelFile,
+    data: Data,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The .html file to write.")
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            help="Column of labels; known from the fit if it was here.",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Table of rows that the fit has not seen, to judge by."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    cv: Annotated[int, typer.Option(min=0, help="Folds without test rows; 0 for none.")] = 5,
+    max_rows: Annotated[
+        int, typer.Option(min=1, rich_help_panel=OUTPUT, help="Draw at most so many rows.")
+    ] = 50_000,
+    groups: Groups = None,
+    drop_missing: DropMissing = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write an interactive page on a model and its training rows: one HTML file, no network.
+
+    opgd report wine.opgd wine.csv -o wine.html
+    """
+    from rich.text import Text
+
+    from opgd import write_report
+    from opgd.cli.models import open_model
+    from opgd.cli.tables.write import check_new_file
+
+    terminal = Terminal(quiet, as_json)
+    tables = [data] if test is None else [data, test]
+    path = check_new_file(output, force=force, inputs=[model, *tables])
+    opened = open_model(model)
+    target = target or opened.target
+    _check_options(opened, target, test, groups)
+    cross_validated = opened.is_classifier and test is None and cv > 1
+    group_column = (groups or opened.groups) if cross_validated else None
+    rows = _read_labeled(opened, data, target, group_column, drop_missing, terminal)
+    test_rows = LabeledRows(None)
+    if test is not None:
+        test_rows = _read_labeled(opened, test, target, None, drop_missing, terminal)
+    with terminal.show_progress("writing the report"):
+        write_report(
+            opened.estimator,
+            rows.X,
+            rows.y,
+            path=path,
+            title=title,
+            X_test=test_rows.X,
+            y_test=test_rows.y,
+            cv=cv,
+            groups=rows.groups,
+            max_rows=max_rows,
+            overwrite=force,
+        )
+    size = path.stat().st_size
+    facts = {"report": str(path), "rows": len(rows.X), "bytes": size}
+    page = Text(f"Report of {len(rows.X)} rows in {path} ({size / 1e6:.1f} MB)")
+    terminal.print_result(facts, page)
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """Rows as the model takes them, with labels and groups if there are any."""
+
+    X: Any  # pandas.DataFrame; its index are row numbers of the file
+    y: Any = None
+    groups: Any = None
+
+
+def _check_options(
+    model: "Model", target: str | None, test: str | None, groups: str | None
+) -> None:
+    """Refuse models that a report cannot draw, and options that do not fit the model."""
+    from opgd.plotting._fitted import has_gaussians_on_axes
+
+    if not has_gaussians_on_axes(model.estimator):
+        name = type(model.estimator).__name__
+        raise BadInput(f"{name} has no axes with Gaussians on them, which a report draws.")
+    if model.is_classifier and target is None:
+        raise BadInput("The model does not say which column has the labels: add --target COL.")
+    if test is not None and not model.is_classifier:
+        raise BadInput("--test is for classifiers; clusters have no labels to test.")
+    if groups is not None and not model.is_classifier:
+        raise BadInput("--groups is for classifiers: no row of a mixture is left out.")
+
+
+def _read_labeled(
+    model: "Model",
+    data: str,
+    target: str | None,
+    groups: str | None,
+    drop_missing: bool,
+    terminal: Terminal,
+) -> LabeledRows:
+    """Read rows of a table, their labels as classes of the model, and their groups."""
+    from opgd.cli.models import select_new_rows
+    from opgd.cli.tables.encode import encode_groups, encode_known_labels
+    from opgd.cli.tables.read import read_table
+
+    table = read_table(data, terminal)
+    columns = {"--target": target, "--groups": groups}
+    wanted = {option: name for option, name in columns.items() if name is not None}
+    for option, name in wanted.items():
+        table.column(name, option)
+    rows = select_new_rows(
+        model, table, terminal, drop_missing=drop_missing, expected=wanted.values()
+    )
+    if target is None:
+        return LabeledRows(rows.X)
+    series = rows.table.frame[target]
+    if not model.is_classifier:
+        return LabeledRows(rows.X, _encode_optional_labels(series))
+    labels, missing = encode_known_labels(series, model.estimator.classes_)
+    if missing.any() and not drop_missing:
+        raise BadInput(
+            f"Column {quote(target)} of {table.source} has no label in "
+            f"{list_rows(rows.table.row_numbers[missing])}; --drop-missing leaves them out."
+        )
+    group_labels = None if groups is None else encode_groups(rows.table, groups)[~missing]
+    return LabeledRows(rows.X[~missing], labels[~missing], group_labels)
+
+
+def _encode_optional_labels(series: Any) -> Any:
+    """Return labels to compare clusters with; missing ones are None."""
+    from opgd.cli.tables.encode import encode_labels
+
+    labels, missing = encode_labels(series)
+    labels = labels.astype(object)
+    labels[missing] = None
+    return labels

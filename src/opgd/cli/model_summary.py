@@ -1,0 +1,124 @@
+"""What is printed about a model: plain data, and a page of them."""
+
+from typing import Any
+
+from rich.table import Table as Grid
+from rich.text import Text
+
+from opgd.cli.console import Terminal, list_names, sanitize
+
+MAX_CLASSES = 12
+SETTINGS = ["shrinkage", "ridge", "n_subclasses", "covariance_type"]
+
+
+def collect_facts(
+    estimator: Any, training: dict[str, Any], fill_values: dict[str, float] | None
+) -> dict[str, Any]:
+    """Return plain data on the estimator, and the notes of its training."""
+    facts: dict[str, Any] = {"estimator": type(estimator).__name__}
+    names = getattr(estimator, "feature_names_in_", None)
+    facts["n_columns"] = int(estimator.n_features_in_)
+    facts["columns"] = None if names is None else [str(name) for name in names]
+    if hasattr(estimator, "n_components_"):
+        facts["axes"] = int(estimator.n_components_)
+    if hasattr(estimator, "component_shares_"):
+        facts["axis_shares"] = estimator.component_shares_.tolist()
+    if hasattr(estimator, "classes_"):
+        facts["classes"] = estimator.classes_.tolist()
+        facts["priors"] = estimator.priors_.tolist()
+    if hasattr(estimator, "n_clusters_"):
+        facts["clusters"] = int(estimator.n_clusters_)
+        facts["weights"] = estimator.weights_.tolist()
+    settings = getattr(estimator, "best_estimator_", estimator).get_params(deep=False)
+    facts["settings"] = {key: _to_plain(settings[key]) for key in SETTINGS if key in settings}
+    if hasattr(estimator, "best_params_"):
+        facts["method"] = _name_method(estimator.best_params_)
+    if hasattr(estimator, "converged_"):
+        facts["converged"] = bool(estimator.converged_)
+    return facts | {"training": training, "imputation": fill_values}
+
+
+def print_facts(facts: dict[str, Any], terminal: Terminal) -> None:
+    """Print the facts of a model: as JSON, or as lines of a name and a value."""
+    grid = Grid.grid(padding=(0, 2))
+    grid.title, grid.title_justify = Text(f"Model {facts['model']}", style="bold"), "left"
+    for key, value in _format_lines(facts):
+        grid.add_row(Text(key, style="cyan"), Text(value))
+    terminal.print_result(facts, grid)
+
+
+def _name_method(params: dict[str, Any]) -> str:
+    """Return the method that a search has selected, by its parameters."""
+    if "max_iter" not in params:
+        return "OPGD"
+    return "RDA" if params.get("covariance_type") == "full" else "LDA"
+
+
+def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    training = facts["training"]
+    method = f", which chose {facts['method']}" if "method" in facts else ""
+    lines = [("estimator", facts["estimator"] + method)]
+    if isinstance(rows := training.get("rows"), int):
+        out = training.get("rows_left_out")
+        left = f", {out} left out" if isinstance(out, int) and out else ""
+        lines.append(("rows", f"{rows}{left}"))
+    names = facts["columns"]
+    lines.append(("columns", f"{facts['n_columns']}" + (f": {list_names(names)}" if names else "")))
+    if "classes" in facts:
+        target = f" of {sanitize(training['target'])}" if "target" in training else ""
+        lines.append(
+            ("classes" + target, _format_counts(facts["classes"], training.get("class_counts")))
+        )
+    if "clusters" in facts:
+        numbers = list(range(facts["clusters"]))
+        lines.append(("clusters", _format_counts(numbers, training.get("cluster_sizes"))))
+    if "axes" in facts:
+        lines.append(("axes", f"{facts['axes']}{_format_shares(facts)}"))
+    settings = [f"{key} {value}" for key, value in facts["settings"].items()]
+    if settings:
+        lines.append(("settings", sanitize(", ".join(settings), 200)))
+    lines += _format_errors(training)
+    if facts["imputation"] is not None:
+        lines.append(("missing cells", "filled by the values of the training rows"))
+    if facts.get("converged") is False:
+        lines.append(("search", "not converged"))
+    return lines
+
+
+def _format_counts(labels: list[Any], counts: Any) -> str:
+    """Return labels with their numbers of rows, if those are known."""
+    if isinstance(counts, list) and len(counts) == len(labels):
+        words = [
+            f"{sanitize(label, 30)} ({count})" for label, count in zip(labels, counts, strict=True)
+        ]
+    else:
+        words = [sanitize(label, 30) for label in labels]
+    more = f" and {len(words) - MAX_CLASSES} more" if len(words) > MAX_CLASSES else ""
+    return f"{len(words)}: {', '.join(words[:MAX_CLASSES])}{more}"
+
+
+def _format_shares(facts: dict[str, Any]) -> str:
+    shares = facts.get("axis_shares")
+    if not shares:
+        return ""
+    what = "objective" if "clusters" in facts else "likelihood"
+    percentages = ", ".join(f"{100 * share:.0f} %" for share in shares[:6])
+    return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gained)"
+
+
+def _format_errors(training: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = []
+    if isinstance(error := training.get("error"), float):
+        guess = training.get("largest_class_error")
+        beside = f" (always the largest class: {guess:.3f})" if isinstance(guess, float) else ""
+        lines.append(("error", f"{error:.3f}{beside}"))
+    if isinstance(loss := training.get("log_loss"), float):
+        lines.append(("log-loss", f"{loss:.3f}"))
+    if lines and "estimated_by" in training:
+        lines.append(("estimated by", sanitize(training["estimated_by"], 200)))
+    return lines
+
+
+def _to_plain(value: Any) -> Any:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return value if isinstance(value, int | float | str | None) else str(value)

@@ -1,0 +1,1 @@
+"""Tables: read from files, encoded as numbers and labels, written."""

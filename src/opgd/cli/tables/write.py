@@ -1,0 +1,126 @@
+"""Write files and tables: complete under their name, or not at all."""
+
+import io
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from opgd._utils.files import free_path, write_whole
+from opgd.cli.console import Terminal, quote
+from opgd.cli.errors import BadInput, discard_output
+from opgd.cli.tables.read import NUMBER, Table
+from opgd.core.types import AnyArray
+
+STANDARD_OUTPUT = "-"
+FORMULA = re.compile("[=@\t\r\n\uff1d\uff20]|[+\\-\uff0b\uff0d].", re.DOTALL)
+"""Text that spreadsheets take for a formula, numbers aside; + and - alone are names of classes.
+
+The last of each kind are wide forms, which some of them take for the narrow ones.
+"""
+
+
+def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
+    """Return a path that may be written, before the work begins; never one that is read."""
+    try:
+        target = free_path(path, force)
+    except FileExistsError:
+        raise BadInput(f"There is a file {quote(path)} already; --force replaces it.") from None
+    except IsADirectoryError:
+        raise BadInput(f"Cannot write {quote(path)}: it is a folder.") from None
+    except FileNotFoundError:
+        raise BadInput(f"Cannot write {quote(path)}: there is no such folder.") from None
+    if not os.access(target.parent, os.W_OK):
+        raise BadInput(f"Cannot write {quote(path)}: its folder is read-only.")
+    for other in inputs:
+        if target.exists() and Path(other).exists() and target.samefile(other):
+            raise BadInput(f"{quote(path)} is read by this command; write to another file.")
+    return target
+
+
+class TableOutput:
+    """Where a table goes: CSV on the standard output, or a file by its ending."""
+
+    def __init__(
+        self, path: str | None, *, force: bool, inputs: list[str], raw: bool = False
+    ) -> None:
+        self.raw, self.force = raw, force
+        self.path = None
+        if path not in (None, STANDARD_OUTPUT):
+            self.path = check_new_file(str(path), force=force, inputs=inputs)
+            if self.path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
+                raise BadInput(f"{quote(path)} must end in .csv, .tsv or .parquet.")
+
+    def write(self, frame: pl.DataFrame, terminal: Terminal) -> None:
+        """Write the table."""
+        ending = ".csv" if self.path is None else self.path.suffix.lower()
+        buffer = io.BytesIO()
+        if ending == ".parquet":
+            frame.write_parquet(buffer)
+        else:
+            frame = frame if self.raw else _escape_formulas(frame, terminal)
+            frame.write_csv(buffer, separator="\t" if ending == ".tsv" else ",")
+        if self.path is None:
+            _write_to_stdout(buffer.getvalue())
+        else:
+            write_whole(self.path, buffer.getvalue(), self.force)
+
+
+def select_kept_columns(table: Table, names: list[str]) -> dict[str, pl.Series]:
+    """Return the columns of --keep by name."""
+    return {name: table.column(name, "--keep") for name in dict.fromkeys(names)}
+
+
+def build_answer_table(
+    row_numbers: AnyArray, answers: dict[str, Any], kept: dict[str, pl.Series] | None = None
+) -> pl.DataFrame:
+    """Return row numbers, columns that are kept from the table, and a model's answers."""
+    kept = kept or {}
+    for name in kept:
+        if name == "row" or name in answers:
+            raise BadInput(f"--keep {quote(name)}: the table has a column of that name already.")
+    columns = {name: _to_series(name, values) for name, values in answers.items()}
+    return pl.DataFrame({"row": row_numbers, **kept, **columns})
+
+
+def _to_series(name: str, values: Any) -> pl.Series:
+    if values.dtype.kind in "UO":
+        return pl.Series(name, [str(value) for value in values], dtype=pl.String)
+    return pl.Series(name, values)
+
+
+def _write_to_stdout(data: bytes) -> None:
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # the reader has closed the pipe; the interpreter must not try again
+        discard_output()
+
+
+def _escape_formulas(frame: pl.DataFrame, terminal: Terminal) -> pl.DataFrame:
+    """Put an apostrophe before text that a spreadsheet would run, in the header too."""
+    words = frame.select(pl.col(pl.String))
+    escaped = [
+        pl.Series(series.name, [_escape(text) for text in series], dtype=pl.String)
+        for series in words.iter_columns()
+        if any(_is_formula(text) for text in series.unique())
+    ]
+    result = frame.with_columns(escaped)
+    result.columns = [_escape(name) for name in frame.columns]
+    if escaped or result.columns != frame.columns:
+        terminal.note(
+            "Text that begins like a formula got an apostrophe; --raw leaves it as it is."
+        )
+    return result
+
+
+def _escape(text: str) -> str:
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _is_formula(text: str | None) -> bool:
+    return text is not None and bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)

@@ -1,0 +1,75 @@
+"""What is printed: JSON, warnings, names, the progress bar."""
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from opgd.model_file import save_model
+from tests.cli.helpers import COLUMNS, WINE, fit, run_ok, wine
+
+
+def test_json_is_data(files):
+    table = Path("train.csv").read_text("utf-8").splitlines()
+    constant = [f"{line},{'same' if i == 0 else 1}" for i, line in enumerate(table)]
+    Path("own.csv").write_text("\n".join(constant), "utf-8")
+    facts = json.loads(fit("own.csv", "--json").out)
+    assert facts["classes"] == ["red", "rosé", "white"]
+    assert sum(facts["training"]["class_counts"]) == facts["training"]["rows"] == 89
+    assert 0 <= facts["training"]["error"] < 0.2
+    assert any("'same'" in text for text in facts["warnings"])
+    again = json.loads(run_ok("info", "own.opgd", "--json").out)
+    kept = ["estimator", "columns", "axes", "classes", "training", "settings"]
+    assert [again[key] for key in kept] == [facts[key] for key in kept]
+    out = json.loads(run_ok("predict", "own.opgd", "own.csv", "-o", "p.csv", "--json").out)
+    assert out["rows"] == sum(out["counts"].values()) == 89
+    assert out["error"] < 0.2
+    wanted = ["compare", "train.csv", "-t", "kind", "--methods", "LDA;RDA", "--cv", 2]
+    compared = json.loads(run_ok(*wanted, "--inner-cv", 0.3, "-o", "folds.csv", "--json").out)
+    means = pd.read_csv("folds.csv").groupby("method")["error"].mean()
+    assert {row["method"]: row["error"] for row in compared["methods"]} == pytest.approx(
+        means.to_dict()
+    )
+
+
+def test_warnings_are_lines_and_quiet_is_quiet(files):
+    wine(same=1.0, more=2.0).to_csv("own.csv", index=False)
+    done = fit("own.csv", "--quiet")
+    assert done.out == ""
+    lines = done.err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("opgd: warning: ")
+    assert "'same', 'more'" in lines[0]
+    assert run_ok("predict", "own.opgd", "own.csv", "-o", "p.csv", "-q").out == ""
+
+
+def test_names_are_text_on_the_terminal_too(files):
+    odd = wine().rename(columns={"ash": "[red]ash[/red] :smile: \x1b[31m"})
+    odd.to_csv("own.csv", index=False)
+    done = fit("own.csv")
+    assert done.code == 0
+    assert r"[red]ash[/red] :smile: \x1b[31m" in " ".join(done.out.split())
+    assert "\x1b" not in done.out
+
+
+def test_the_bar_counts_and_is_no_part_of_the_model(files, monkeypatch):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 brought callbacks")
+    from rich.console import Console
+
+    from opgd import OPGDClassifierCV
+    from opgd.cli.console import ProgressBar, Terminal
+
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr("opgd.cli.console.make_console", lambda stderr: screen)
+    counts = []
+    monkeypatch.setattr(
+        ProgressBar, "teardown", lambda bar, **_: counts.append((bar.done, bar.bar.tasks[0].total))
+    )
+    model = OPGDClassifierCV(2, shrinkage=0, ridge=(0, 0.1), cv=2)
+    with Terminal().show_progress("choosing", model):
+        model.fit(wine()[COLUMNS], WINE.target)
+    assert counts == [(7, 7)]  # two splits of three settings each, and the last fit
+    assert "choosing" in screen.file.getvalue()
+    save_model(model, "watched.opgd")  # a callback would be left out with a warning

@@ -1,0 +1,71 @@
+"""Errors and signals that end the command."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.helpers import EXIT_CODES, fit, fit_small, list_files
+
+WITHOUT = """
+import sys
+from opgd.cli import main
+for package in ("polars", "typer"):
+    sys.modules[package] = None
+    sys.modules.pop("opgd.cli.app", None)
+    try:
+        main(["report", "model.opgd", "new.csv", "-o", "x.html"])
+    except SystemExit as end:
+        print(end.code)
+"""
+
+
+def test_the_command_without_its_packages_names_the_extra(files):
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+    assert done.stdout.split() == ["2", "2"]
+    wanted = 'opgd: The command needs the package {}: pip install "opgd[cli]".\n'
+    assert done.stderr == wanted.format("polars") + wanted.format("typer")
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("oh"), np.linalg.LinAlgError("oh")])
+def test_failures_that_are_not_the_users_are_told_apart(error, files, monkeypatch):
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr("opgd.cli.tables.training.read_table", broken)
+    done = fit()
+    assert done.code == 1
+    assert f"unexpected failure: {type(error).__name__}: oh" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.fixture
+def usual_interrupts():
+    """Python's default handling of SIGINT, which processes in the background begin without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupts")
+@pytest.mark.parametrize(
+    ("step", "force"),
+    [("os.fsync", False), ("os.fsync", True), ("os.link", False), ("os.replace", True)],
+)
+@pytest.mark.parametrize("number", EXIT_CODES)
+def test_signals_while_files_are_written(number, step, force, model, monkeypatch):
+    if force:
+        Path("own.opgd").write_text("precious")
+    before = list_files()
+    monkeypatch.setattr(step, lambda *_: os.kill(os.getpid(), number))
+    handler = signal.getsignal(signal.SIGTERM)
+    done = fit_small("good.csv", *(["--force"] if force else []))
+    assert done.code == EXIT_CODES[number]
+    assert done.err == ""
+    assert list_files() == before
+    assert not force or Path("own.opgd").read_text() == "precious"
+    assert signal.getsignal(signal.SIGTERM) is handler

@@ -1,0 +1,135 @@
+"""opgd fit."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.helpers import (
+    COLUMNS,
+    COMMAND,
+    EXIT_CODES,
+    WINE,
+    assert_call_refused,
+    assert_refused,
+    fit,
+    fit_small,
+    join_words,
+    list_files,
+    run,
+    run_ok,
+    wine,
+)
+
+
+def test_weights_and_groups(files):
+    table = wine(w=1.0 + (WINE.target == 0), g=np.arange(178) % 6)
+    table.to_csv("own.csv", index=False)
+    done = run(
+        *["fit", "own.csv", "-t", "kind", "--axes", "1,2", "--shrinkage", "0", "--ridge", "0,0.1"],
+        *["--cv", 3, "--weights", "w", "--groups", "g", "-o", "own.opgd", "--json"],
+    )
+    assert done.code == 0, done.err
+    facts = json.loads(done.out)
+    assert facts["columns"] == COLUMNS
+    assert "3 splits of groups" in facts["training"]["estimated_by"]
+    assert facts["warnings"] == []
+    priors = facts["priors"][facts["classes"].index("red")]
+    assert priors == pytest.approx(2 * 59 / (178 + 59))
+
+
+def test_one_setting_is_judged_by_groups_left_out_too(files, rng):
+    numbers = rng.normal(size=(12, 4)).repeat(10, axis=0) + rng.normal(scale=1e-3, size=(120, 4))
+    labels = np.repeat(rng.permutation(list("ab" * 6)), 10)  # of the group, and of nothing else
+    table = pd.DataFrame(numbers, columns=list("wxyz"))
+    table.assign(kind=labels, g=np.arange(12).repeat(10)).to_csv("own.csv", index=False)
+    more = ["--subclasses", 6, "--json", "--force"]
+    with_leak = json.loads(fit("own.csv", "--ignore", "g", *more).out)["training"]
+    assert with_leak["error"] == 0
+    facts = json.loads(fit("own.csv", "--groups", "g", *more).out)["training"]
+    assert facts["error"] > 0.2
+    assert "5 folds of groups" in facts["estimated_by"]
+    page = fit("own.csv", "--groups", "g", "--subclasses", 6, "--force").out
+    assert "5 folds of groups" in " ".join(page.split())
+
+
+def test_an_error_of_training_rows_says_why(files):
+    wine(g=np.where(WINE.target == 0, 9, np.arange(178) % 6)).to_csv("own.csv", index=False)
+    done = fit("own.csv", "--groups", "g", "--json")
+    how = json.loads(done.out)["training"]["estimated_by"]
+    assert how.startswith("the training rows themselves: some class is only in groups")
+
+
+def wide_table(n_columns, n_rows=12):
+    rng = np.random.default_rng(1)
+    labels = np.arange(n_rows) % 2
+    X = rng.integers(0, 9, size=(n_rows, n_columns)) + labels[:, None]
+    lines = [",".join(f"x{j}" for j in range(n_columns)) + ",y"]
+    lines += [",".join(map(str, row)) + "," + "pq"[k] for row, k in zip(X, labels, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("n_columns", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_very_many_columns(n_columns, folder):
+    Path("wide.csv").write_text(wide_table(n_columns))
+    begin = time.monotonic()
+    done = fit_small("wide.csv", "--cv", "2", "--quiet")
+    assert done.code == 0, done.err
+    run_ok("predict", "own.opgd", "wide.csv", "-o", "p.csv")
+    assert time.monotonic() - begin < n_columns / 1000  # seconds; a square would take hours
+    assert len(pd.read_csv("p.csv")) == 12
+    broken = Path("wide.csv").read_text().replace("x7,", "x8,", 1)
+    Path("wide.csv").write_text(broken)
+    assert_refused(run("predict", "own.opgd", "wide.csv"), ["more than once", "'x8'"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.parametrize("number", EXIT_CODES)
+def test_a_signal_during_a_fit_leaves_nothing(number, folder):
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(3000, 40)), columns=[f"x{j}" for j in range(40)])
+    table.assign(id=np.arange(3000), y=rng.integers(0, 6, 3000)).to_csv("long.csv", index=False)
+    call = [*COMMAND, "fit", "long.csv", "-t", "y", "-o", "m.opgd"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(call, **pipes) as process:
+        assert b"counts the rows" in process.stderr.readline()  # the last words before the fit
+        time.sleep(0.5)
+        assert process.poll() is None, "the fit was over before it could be ended"
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == EXIT_CODES[number]
+    assert (out, err) == (b"", b"")
+    assert list_files() == ["good.csv", "long.csv"]
+
+
+BAD_CALLS = [
+    (["fit", "none.csv", "-t", "kind", "-o", "x"], ["no file 'none.csv'"]),
+    (["fit", ".", "-t", "kind", "-o", "x"], ["folder"]),
+    (["fit", "model.opgd", "-t", "kind", "-o", "x"], ["'.opgd'", ".csv", ".parquet"]),
+    (["fit", "fake.parquet", "-t", "kind", "-o", "x"], ["fake.parquet", "Parquet"]),
+    (["fit", "fake.arrow", "-t", "kind", "-o", "x"], ["fake.arrow", "Arrow"]),
+    (["fit", "dates.parquet", "-t", "kind", "-o", "x"], ["when", "a date '2020-01-01'"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "model.opgd"], ["--force"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "train.csv", "--force"], ["is read"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["no such folder"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes=9", "5 columns"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "2", "--ridge", "7"], ["ridge"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--cv", "1"], ["--cv"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--impute", "zero"], ["--impute", "median"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--ignore", "hu"], ["'hu'", "--ignore"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--weights", "w"], ["'w'", "--weights"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--covariance", "round"], ["--covariance"]),
+    (["fit", "train.csv", "-o", "x"], ["--target"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD_CALLS, ids=join_words)
+def test_bad_calls_are_refused_in_words(arguments, words, bad_files):
+    assert_call_refused(arguments, words, bad_files)

@@ -1,0 +1,65 @@
+"""The walk-through of the user guide, as a new user types it."""
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tests.cli.helpers import COMMAND, Done, run
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "command_line.md"
+
+
+def blocks():
+    return re.findall(r"^```console\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.S | re.M)
+
+
+def shape(line):
+    """A line of output without its numbers, which differ between machines."""
+    return " ".join(re.sub(r"\d+(\.\d+)?", "#", line).split())
+
+
+def test_the_page_does_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "bin" / "opgd"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    seen = set()
+    for block in blocks():
+        printed = []
+        for line in block.splitlines():
+            if not line.startswith("$ "):
+                assert shape(line) in printed, f"{line!r} is not in what {seen} printed"
+                continue
+            words = shlex.split(line[2:])
+            seen |= set(words)
+            if "|" in words:  # the command itself, in a shell
+                call = subprocess.run(line[2:], shell=True, capture_output=True, text=True)
+                done = Done(call.returncode, call.stdout, call.stderr)
+            else:
+                assert words[0] == "opgd"
+                done = run(*words[1:])
+            assert done.code == (2 if "opgd: " in block else 0), done.err
+            printed = [shape(text) for text in (done.out + done.err).splitlines()]
+    assert {"fit", "predict", "transform", "report", "cluster", "info", "demo", "compare"} <= seen
+    predictions = pd.read_csv("predictions.csv")
+    truth = pd.read_csv("demo/wine-test.csv")["label"]
+    assert predictions["row"].tolist() == list(range(1, 46))
+    assert (predictions["prediction"] == truth).mean() > 0.9
+    classes = predictions.filter(like="probability_").to_numpy()
+    np.testing.assert_allclose(classes.sum(axis=1), 1)
+    assert pd.read_csv("scores.csv")["label"].equals(truth)
+    assert len(pd.read_csv("clusters.csv")["cluster"].unique()) == 3
+    assert "</html>" in Path("wine.html").read_text("utf-8")
+    python = textwrap.dedent("\n".join(re.findall(r"^    .*$", PAGE.read_text("utf-8"), re.M)))
+    exec(python, {"table": pd.read_csv("demo/wine-test.csv")})
+    assert not Path("mixed.opgd").exists()
+    assert not list(tmp_path.glob(".opgd*"))

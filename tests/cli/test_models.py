@@ -1,0 +1,135 @@
+"""Model files, new rows for a model, and its answers."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from opgd import load_model
+from opgd._model_file.container import pack, unpack
+from opgd.baselines import (
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
+)
+from opgd.model_file import load_notes, save_model
+from tests.cli.helpers import COLUMNS, WINE, assert_refused, fit, run, run_ok, wine
+
+
+def test_columns_are_found_by_name(files):
+    plain = run_ok("predict", "model.opgd", "new.csv")
+    table = pd.read_csv("new.csv")[["kind", *COLUMNS[::-1]]].assign(more=1.0)
+    table.to_csv("other.csv", index=False)
+    other = run_ok("predict", "model.opgd", "other.csv")
+    assert other.out == plain.out
+    assert "does not use: 'more'" in other.err
+    assert plain.err == ""
+
+
+def test_models_of_arrays_take_columns_in_their_order(files):
+    model = load_model("model.opgd")
+    rows = pd.read_csv("new.csv")[COLUMNS]
+    save_model(model.fit(rows.to_numpy(), WINE.target.iloc[1::2]), "bare.opgd")
+    rows.to_csv("rows.csv", index=False)
+    done = run_ok("predict", "bare.opgd", "rows.csv")
+    assert "in their order" in done.err
+    found = pd.read_csv(io.StringIO(done.out))["prediction"]
+    assert found.tolist() == model.predict(rows.to_numpy()).tolist()
+    assert run("predict", "bare.opgd", "new.csv").code == 2
+
+
+def test_rows_left_out_keep_the_numbers_of_the_others(files):
+    table = pd.read_csv("new.csv")
+    table.loc[[0, 3], "hue"] = np.nan
+    table.to_csv("holes.csv", index=False)
+    refused = run("predict", "model.opgd", "holes.csv")
+    assert refused.code == 2
+    for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing leaves 2 rows out"):
+        assert words in refused.err
+    done = run_ok("transform", "model.opgd", "holes.csv", "--drop-missing", "--keep", "kind")
+    found = pd.read_csv(io.StringIO(done.out))
+    assert found["row"].tolist()[:4] == [2, 3, 5, 6]
+    assert found["kind"].tolist() == table["kind"].drop([0, 3]).tolist()
+    expected = load_model("model.opgd").transform(table[COLUMNS].drop([0, 3]))
+    np.testing.assert_allclose(found[["axis_1", "axis_2"]], expected)
+
+
+def test_values_for_missing_cells_stay_with_the_model(files):
+    table = wine()
+    table.loc[[2, 5], "ash"] = np.nan
+    table.to_csv("holes.csv", index=False)
+    refused = fit("holes.csv")
+    for words in ("ash", "2 of 178 rows", "rows 3, 6", "--drop-missing", "--impute median"):
+        assert words in refused.err
+    assert run_ok(
+        "fit", "holes.csv", "-t", "kind", "--axes", 2, "--impute", "median", "-o", "f.opgd"
+    )
+    values = load_notes("f.opgd")["preprocessing"]["imputation"]["values"]
+    assert values == table[COLUMNS].median().to_dict()
+    done = run_ok("predict", "f.opgd", "holes.csv")
+    assert "2 missing cells filled by the model's median" in done.err
+    expected = load_model("f.opgd").predict(table[COLUMNS].fillna(values))
+    assert pd.read_csv(io.StringIO(done.out))["prediction"].tolist() == expected.tolist()
+    left = run_ok("fit", "holes.csv", "-t", "kind", "--axes", 2, "--drop-missing", "-o", "d.opgd")
+    assert "2 rows with missing cells left out" in left.err
+    assert load_notes("d.opgd")["training"]["rows"] == 176
+
+
+OTHER_DENSITIES = [
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", OTHER_DENSITIES, ids=lambda kind: kind.__name__)
+def test_models_without_gaussians_answer_what_they_can(kind, files):
+    new = pd.read_csv("new.csv")
+    model = kind().fit(new[COLUMNS], new["kind"])
+    save_model(model, "kind.opgd")
+    answers = pd.read_csv(io.StringIO(run_ok("predict", "kind.opgd", "new.csv").out))
+    assert answers["prediction"].tolist() == model.predict(new[COLUMNS]).tolist()
+    assert "typicality" not in answers
+    done = run("transform", "kind.opgd", "new.csv")
+    if hasattr(model, "transform"):
+        scores = pd.read_csv(io.StringIO(done.out)).filter(like="axis_")
+        np.testing.assert_allclose(scores, model.transform(new[COLUMNS]), rtol=1e-12)
+    else:
+        assert_refused(done, ["no axes"])
+    done = run("report", "kind.opgd", "new.csv", "-t", "kind", "-o", "r.html")
+    assert_refused(done, [kind.__name__, "no axes with Gaussians"])
+    assert not Path("r.html").exists()
+
+
+def test_notes_of_strangers_are_checked(files):
+    model = load_model("model.opgd")
+    for values in ({"hue": 1.0}, dict.fromkeys(COLUMNS, "x"), [1.0], None):
+        notes = {"preprocessing": {"imputation": {"method": "median", "values": values}}}
+        save_model(model, "odd.opgd", notes=notes, overwrite=True)
+        assert_refused(run("predict", "odd.opgd", "new.csv"), ["notes", "odd.opgd"])
+    save_model(model, "odd.opgd", notes={"training": {"rows": "many"}}, overwrite=True)
+    run_ok("info", "odd.opgd")
+
+
+def test_notes_are_plain_data(files):
+    model = load_model("model.opgd")
+    for notes in ({"x": {1, 2}}, {1: "x"}, {"x": float("nan")}, ["x"], {"x": (1, 2)}):
+        with pytest.raises(TypeError, match="plain data"):
+            save_model(model, "odd.opgd", notes=notes)
+    assert not Path("odd.opgd").exists()
+    save_model(model, "plain.opgd")
+    assert load_notes("plain.opgd") == {}
+    with open("plain.opgd", "rb") as stream:
+        contents, tensors = unpack(stream, Path("plain.opgd").stat().st_size)
+    for name in ("format", "version"):
+        contents.pop(name)
+    Path("odd.opgd").write_bytes(pack(contents | {"notes": ["x"]}, tensors))
+    with pytest.raises(ValueError, match=r"odd\.opgd.*notes"):
+        load_model("odd.opgd")

@@ -1,0 +1,137 @@
+"""Files and tables that are written: formulas, links, full disks, closed pipes."""
+
+import errno
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.helpers import COMMAND, WINE, assert_refused, fit, list_files, pl, run, run_ok, wine
+
+
+def test_readers_that_leave_early_are_no_failure(files):
+    many = pd.concat([wine()] * 300)
+    many.to_csv("many.csv", index=False)
+    call = [*COMMAND, "predict", "model.opgd", "many.csv"]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors cannot be counted")
+def test_readers_that_leave_early_cost_no_descriptor(monkeypatch):
+    from opgd.cli.tables.write import _write_to_stdout
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        before = os.listdir("/proc/self/fd")
+        _write_to_stdout(b"nobody reads this")
+        assert os.listdir("/proc/self/fd") == before
+
+
+def test_files_are_replaced_by_force_only(files):
+    Path("out.csv").write_text("mine")
+    assert run("predict", "model.opgd", "new.csv", "-o", "out.csv").code == 2
+    assert Path("out.csv").read_text() == "mine"
+    run_ok("predict", "model.opgd", "new.csv", "-o", "out.csv", "--force")
+    assert len(pd.read_csv("out.csv")) == 89
+
+
+def test_text_like_a_formula_is_made_harmless(files):
+    labels = np.array(['=HYPERLINK("x")', "+cmd", "@sum"])
+    wine(kind=labels[WINE.target], n=-WINE.target - 0.5).to_csv("own.csv", index=False)
+    assert fit("own.csv", "--ignore", "n").code == 0
+    done = run_ok("predict", "own.opgd", "own.csv", "--proba", "--keep", "n")
+    assert "apostrophe" in done.err
+    found = pd.read_csv(io.StringIO(done.out))
+    assert set(found["prediction"]) <= {f"'{label}" for label in labels}
+    assert found["n"].tolist() == (-WINE.target - 0.5).tolist()
+    raw = pd.read_csv(io.StringIO(run_ok("predict", "own.opgd", "own.csv", "--raw").out))
+    assert set(raw["prediction"]) <= set(labels)
+    run_ok("predict", "own.opgd", "own.csv", "-o", "own-p.parquet")
+    assert set(pl.read_parquet("own-p.parquet")["prediction"]) <= set(labels)
+
+
+FORMULAS = ["=1+1", "@sum(a)", "+cmd", "-cmd|x", "\tx", "\uff1d1", "\uff0b1+1", "\n=1"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_formulas_in_cells_and_header_are_made_harmless(formula, model):
+    table = pd.read_csv("good.csv").assign(**{"k=": formula}).rename(columns={"k=": f"{formula}h"})
+    pl.DataFrame(table.to_dict("list")).write_parquet("new.parquet")
+    for ending, separator in (("csv", ","), ("tsv", "\t")):
+        out = f"p.{ending}"
+        run_ok("predict", model, "new.parquet", "-o", out, "--keep", f"{formula}h", "--keep", "a")
+        found = pd.read_csv(out, sep=separator)
+        assert f"'{formula}h" in found
+        assert set(found[f"'{formula}h"]) == {f"'{formula}"}
+        assert found["a"].tolist() == table["a"].tolist()  # numbers stay numbers
+
+
+def links():
+    Path("mine").write_text("precious")
+    Path("to-file").symlink_to("mine")
+    Path("to-nothing").symlink_to("nowhere")
+    return ["mine", "to-file", "to-nothing"]
+
+
+CALLS = {
+    "fit": ["fit", "good.csv", "-t", "y", "--axes", "1", "-o"],
+    "cluster": ["cluster", "good.csv", "--ignore", "y", "-k", "2", "-o"],
+    "report": ["report", "model.opgd", "good.csv", "--cv", "0", "-o"],
+}
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_links_and_files_are_replaced_by_force_only(command, model):
+    for name in links():
+        assert_refused(run(*CALLS[command], name), [f"'{name}' already", "--force"])
+    assert Path("mine").read_text() == "precious"
+    assert not Path("nowhere").exists()
+    run_ok(*CALLS[command], "to-file", "--force")
+    assert not Path("to-file").is_symlink()  # the link is replaced, not what it leads to
+    assert Path("mine").read_text() == "precious"
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("command", [*CALLS, "predict"])
+def test_full_disks_end_in_a_sentence_and_leave_nothing(command, force, model, monkeypatch):
+    target = "p.csv" if command == "predict" else "own"
+    if force:
+        Path(target).write_text("precious")
+    before = list_files()
+    call = CALLS.get(command, ["predict", model, "good.csv", "-o"])
+    monkeypatch.setattr("os.fsync", full)
+    done = run(*call, target, *(["--force"] if force else []))
+    assert done.code == 1
+    assert [line for line in done.err.splitlines() if "warning" not in line] == [
+        "opgd: cannot write: No space left on device."
+    ]
+    assert list_files() == before
+    assert not force or Path(target).read_text() == "precious"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [["predict", "model.opgd", "good.csv"], ["info", "model.opgd", "--json"]]
+)
+def test_a_full_standard_output_is_told(arguments, model):
+    with open("/dev/full", "wb") as stream:
+        done = subprocess.run(
+            [*COMMAND, *arguments], stdout=stream, stderr=subprocess.PIPE, text=True
+        )
+    assert done.stderr == "opgd: cannot write: No space left on device.\n"
+    assert done.returncode == 1
