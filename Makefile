@@ -5,8 +5,9 @@ BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-OLDEST_TESTS := tests/core $(addprefix tests/test_,$(addsuffix .py,classifier classifier_cv mixture semi_supervised baselines \
-	family estimator_checks hard_data hostile_input interruptions properties high_precision regressions subsample model_file))
+OLDEST_TESTS := tests/core tests/_utils tests/_fit tests/baselines tests/golden tests/hostile tests/properties \
+	tests/contracts/test_estimator_checks.py \
+	$(addprefix tests/test_,$(addsuffix .py,classifier classifier_cv mixture semi_supervised regressions model_file))
 
 .PHONY: help demo test test-slow test-oldest test-hostile lint coverage mutation bench bench-choosing bench-clustering bench-scale docs reproduce clean
 .DEFAULT_GOAL := help
@@ -25,9 +26,9 @@ help:  ## this list
 	@touch $@
 
 # the lower bounds of pyproject.toml as pins, in an environment of their own; scikit-learn 1.6 is too old for pytest 9
-.venv-oldest/.made: pyproject.toml tests/oldest.py
+.venv-oldest/.made: pyproject.toml tools/oldest.py
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python tests/oldest.py > .venv-oldest/pins.txt
+	.venv-oldest/bin/python tools/oldest.py > .venv-oldest/pins.txt
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary numpy,scipy,scikit-learn,pandas \
 		-c .venv-oldest/pins.txt --editable ".[data,model]" hypothesis mpmath polars pyarrow "pytest<9" pytest-xdist statsmodels
 	@touch $@

@@ -14,7 +14,7 @@ from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.penalties import Orthonormality
 from opgd.core.targets import Labelled, Strongest
-from tests import literal
+from tests.core import literal
 from tests.core.problems import KINDS, small_objective
 
 

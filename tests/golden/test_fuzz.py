@@ -15,7 +15,7 @@ from opgd._model_file import container
 from opgd._model_file.schema import ESTIMATORS
 from opgd.model_file import ModelFileError, load_notes, save_model
 from tests.fuzzing import cases, damaged_bytes, damaged_json
-from tests.golden import DATA, answers, training_rows
+from tests.golden.write import DATA, answers, training_rows
 
 pytest.importorskip("safetensors")
 GOLDEN = sorted(DATA.glob("*.opgd"))
@@ -27,7 +27,7 @@ BYTES = [path.read_bytes() for path in GOLDEN]
 
 def test_there_is_a_file_of_every_estimator():
     kinds = {path.name.partition(".")[0] for path in GOLDEN}
-    assert kinds == set(ESTIMATORS), "python -m tests.golden writes those that lack"
+    assert kinds == set(ESTIMATORS), "python -m tests.golden.write writes those that lack"
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)

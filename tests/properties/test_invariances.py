@@ -30,9 +30,9 @@ from opgd.baselines import (
     RegularizedDiscriminantAnalysis,
     SlicedAverageVariance,
 )
-from tests import literal
+from tests.core import literal
 from tests.core.problems import KINDS, small_objective
-from tests.property_problems import problems
+from tests.properties.problems import problems
 
 QUICK_EXAMPLES = 20
 SLOW_EXAMPLES = 10_000

@@ -150,7 +150,7 @@ def test_example_counts_falls_and_draws_them(load, tmp_path, monkeypatch, capsys
     pytest.importorskip("matplotlib")
     load("vowel")
     monkeypatch.setattr(sys, "argv", ["alternating", "--out", str(tmp_path), "--axes", "2"])
-    example = Path(__file__).resolve().parents[1] / "examples" / "alternating.py"
+    example = Path(__file__).resolve().parents[2] / "examples" / "alternating.py"
     runpy.run_path(str(example), run_name="__main__")
     _, alternating, own, _ = capsys.readouterr().out.splitlines()
     assert int(alternating.split()[3]) > 30

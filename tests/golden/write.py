@@ -1,7 +1,7 @@
-"""Write the model files that later versions must keep reading: tests/data/*.opgd.
+"""Write the model files that later versions must keep reading: tests/golden/data/*.opgd.
 
 What is there stays as it is: a file is written only for an estimator or a version of the format
-that has none. Run it from the root of the repository: python -m tests.golden
+that has none. Run it from the root of the repository: python -m tests.golden.write
 """
 
 import json

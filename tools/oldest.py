@@ -20,4 +20,4 @@ def pins() -> list[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(pins()))  # noqa: T201
+    print("\n".join(pins()))
