@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from opgd.model_file import our_version
+from opgd._utils.versions import our_version
 from opgd.plotting._fitted import percentage
 from opgd.plotting._text import shortened
 from opgd.report.summary import Summary
