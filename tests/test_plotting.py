@@ -24,6 +24,10 @@ from opgd.baselines import (
     RegularizedDiscriminantAnalysis,
     SlicedAverageVariance,
 )
+from opgd.inspection.bootstrap import match_axes
+from opgd.inspection.palette import COLORS
+from opgd.inspection.text import shorten
+from opgd.inspection.thinning import thin
 from opgd.plotting import (
     ComparisonDisplay,
     ComponentsDisplay,
@@ -33,11 +37,8 @@ from opgd.plotting import (
     ProjectionDisplay,
     loadings_table,
 )
-from opgd.plotting._projected import thinned
 from opgd.plotting._scatter import spread_out
-from opgd.plotting._styles import COLOURS, class_styles
-from opgd.plotting._text import shortened
-from opgd.plotting.table import matched_axes
+from opgd.plotting._styles import class_styles
 
 WINE = load_wine(as_frame=True)
 X, Y = WINE.data, WINE.target_names[WINE.target]
@@ -137,14 +138,14 @@ def test_regions_of_two_axes_are_the_models_predictions():
 
 def test_rows_are_thinned_by_class(model):
     codes = np.repeat([0, 1, 2], [9000, 990, 10])
-    rows = thinned(codes, 100)
+    rows = thin(codes, 100)
     assert np.bincount(codes[rows]).tolist() == [90, 9, 1]
-    assert np.array_equal(rows, thinned(codes, 100))
-    assert np.array_equal(thinned(codes, None), np.arange(10000))
-    counts = np.bincount(thinned(np.arange(50) % 25, 25) % 25, minlength=25)
+    assert np.array_equal(rows, thin(codes, 100))
+    assert np.array_equal(thin(codes, None), np.arange(10000))
+    counts = np.bincount(thin(np.arange(50) % 25, 25) % 25, minlength=25)
     assert counts.tolist() == [1] * 25
     with pytest.raises(ValueError, match="3 groups"):
-        thinned(codes, 2)
+        thin(codes, 2)
     display = arrays(model, X, Y, max_rows=50)
     assert len(display.scores) <= 50
     assert display.n_rows == 178
@@ -239,10 +240,10 @@ def test_standardised_coefficients_ignore_units(model):
 
 def test_axes_are_matched_by_correlation():
     correlation = np.array([[0.1, -0.9, 0.2], [0.8, 0.85, 0.0]])
-    places, signs = matched_axes(correlation)
+    places, signs = match_axes(correlation)
     assert places.tolist() == [1, 0]
     assert signs.tolist() == [-1, 1]
-    assert matched_axes(correlation[:, :1])[0].tolist() == [-1, 0]
+    assert match_axes(correlation[:, :1])[0].tolist() == [-1, 0]
 
 
 def test_bootstrap_intervals_hold_the_truth_and_narrow_with_rows(rng):
@@ -322,14 +323,14 @@ def test_comparison_takes_failures_out():
 def test_styles_repeat_no_pair_of_colour_and_marker():
     styles = class_styles(200)
     assert len(set(styles)) == 200
-    assert [style.colour for style in styles[:10]] == COLOURS
+    assert [style.colour for style in styles[:10]] == COLORS
     assert len({style.marker for style in styles[:10]}) == 10
 
 
 def test_long_names_lose_their_middle():
-    assert shortened("abc", 5) == "abc"
-    assert shortened("abcdefgh", 5) == "ab…gh"
-    assert len(shortened("x" * 99)) == 28
+    assert shorten("abc", 5) == "abc"
+    assert shorten("abcdefgh", 5) == "ab…gh"
+    assert len(shorten("x" * 99)) == 28
     assert np.diff(np.sort(spread_out(np.array([1.0, 1.0, 1.0, 5.0]), 0.5))).min() >= 0.5 - 1e-12
 
 

@@ -22,10 +22,12 @@ from opgd import (
     write_report,
 )
 from opgd.baselines import LikelihoodRatioPursuit, ReducedRankLDA
-from opgd.report.evaluation import calibration_table, evaluate, left_out_probabilities
-from opgd.report.rows import packed_centred, packed_steps
+from opgd.inspection.cross_validation import predict_held_out
+from opgd.inspection.estimators import standardize_rows
+from opgd.inspection.evaluation import compute_calibration, evaluate
+from opgd.inspection.tour import compute_principal_axes, make_tour
+from opgd.report.rows import pack_centered, pack_steps
 from opgd.report.summary import summarise
-from opgd.report.tour import make_tour, principal_axes, standardised_rows
 from tests.tours import tour_matrices
 
 HOSTILE = [
@@ -111,26 +113,26 @@ def test_groups_are_left_out_together(pairs):
             return np.column_stack([known, np.logical_not(known)]).astype(float)
 
     model = Memory().fit(X, y)
-    alone, how = left_out_probabilities(model, X, y, y, 5)
+    alone, how = predict_held_out(model, X, y, y, 5)
     assert alone[:, 0].any()
     assert "5 folds was" in how
-    together, how = left_out_probabilities(model, X, y, y, 5, groups)
+    together, how = predict_held_out(model, X, y, y, 5, groups)
     assert not together[:, 0].any()
     assert "5 folds of groups was" in how
     codes = np.where(np.arange(80) % 2, y, -1)  # rows without a label go with their group
-    some, _ = left_out_probabilities(model, X, y, codes, 5, groups)
+    some, _ = predict_held_out(model, X, y, codes, 5, groups)
     assert not some[codes >= 0, 0].any()
 
 
 def test_groups_that_cannot_be_left_out_are_told(pairs):
     X, y, groups = pairs
     model = ReducedRankLDA().fit(X, y)
-    few, how = left_out_probabilities(model, X, y, y, 5, groups % 3)
+    few, how = predict_held_out(model, X, y, y, 5, groups % 3)
     assert not np.isnan(few).any()
     assert "each of 3 folds of groups" in how
     for own, words in [(0 * groups, "of one group"), (y, "some class is only in groups")]:
-        assert left_out_probabilities(model, X, y, y, 5, own)[0] is None
-        assert words in left_out_probabilities(model, X, y, y, 5, own)[1]
+        assert predict_held_out(model, X, y, y, 5, own)[0] is None
+        assert words in predict_held_out(model, X, y, y, 5, own)[1]
 
 
 def test_evaluation_counts_by_hand():
@@ -152,18 +154,18 @@ def test_evaluation_counts_by_hand():
 
 def test_calibrated_predictions_have_little_calibration_error(rng):
     confidence = rng.uniform(0.5, 1, size=20000)
-    table = calibration_table(confidence, rng.random(20000) < confidence)
+    table = compute_calibration(confidence, rng.random(20000) < confidence)
     assert np.allclose(table["accuracy"], table["confidence"], atol=0.03)
-    few = calibration_table(np.full(10, 0.75), np.arange(10) < 8)
+    few = compute_calibration(np.full(10, 0.75), np.arange(10) < 8)
     assert (few["low"], few["high"], few["n_rows"]) == ([0.7], [0.8], [10])
     assert few["accuracy_low"] + few["accuracy_high"] == pytest.approx([0.4902, 0.9433], abs=1e-4)
 
 
 def test_tour_goes_from_principal_components_to_the_scores(model, wine):
     rows = wine.data.to_numpy()
-    standardised = standardised_rows(model, rows)
+    standardised = standardize_rows(model, rows)
     coefficients = model.components_ * model._coordinates.scale
-    tour, axes = make_tour(principal_axes(standardised), coefficients)
+    tour, axes = make_tour(compute_principal_axes(standardised), coefficients)
     pca, scores = standardised @ axes.T, standardised @ coefficients.T
 
     def picture(t):
@@ -222,9 +224,9 @@ def test_page_holds_the_scores_and_the_columns(summary, model, wine):
 
 def test_packing_keeps_digits_of_offset_columns():
     values = 1e9 + np.linspace(0, 1, 101)
-    assert np.allclose(unpacked(packed_centred(values)), values, rtol=0, atol=1e-6)
-    assert np.allclose(unpacked(packed_steps(values)), values, rtol=0, atol=1e-4)
-    assert np.all(unpacked(packed_steps(np.full(3, 2.5))) == 2.5)
+    assert np.allclose(unpacked(pack_centered(values)), values, rtol=0, atol=1e-6)
+    assert np.allclose(unpacked(pack_steps(values)), values, rtol=0, atol=1e-4)
+    assert np.all(unpacked(pack_steps(np.full(3, 2.5))) == 2.5)
 
 
 def test_many_rows_are_thinned_and_the_page_says_so(model, wine, tmp_path):

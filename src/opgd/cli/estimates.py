@@ -32,8 +32,9 @@ def chosen_error(estimator: Any, grouped: bool = False) -> dict[str, Any]:
 
 def left_out_error(estimator: Any, training: Any, cv: int | float) -> dict[str, Any]:
     """The error of copies fitted to the other folds, where that is quick; else of training rows."""
-    from opgd.plotting._fitted import class_codes
-    from opgd.report.evaluation import evaluate, left_out_probabilities
+    from opgd.inspection.cross_validation import predict_held_out as left_out_probabilities
+    from opgd.inspection.evaluation import evaluate
+    from opgd.inspection.labels import encode_classes as class_codes
 
     codes = class_codes(estimator, training.y)
     rows = training.X.to_numpy()

@@ -49,7 +49,7 @@ def report(
     from opgd import write_report
     from opgd.cli.models import open_model
     from opgd.cli.output import new_file
-    from opgd.plotting._fitted import has_gaussians_on_axes
+    from opgd.inspection.estimators import has_gaussians_on_axes
 
     voice = Voice(quiet, as_json)
     tables = [data] if test is None else [data, test]

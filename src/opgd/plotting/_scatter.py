@@ -21,9 +21,9 @@ def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style])
     """Rows by group; those without one are dots underneath."""
     area = marker_area(len(points))
     for code in np.unique(codes):
-        own, style = codes == code, WITHOUT_LABEL if code < 0 else styles[code]
+        members, style = codes == code, WITHOUT_LABEL if code < 0 else styles[code]
         ax.scatter(
-            *points[own].T,
+            *points[members].T,
             s=area * (style.size if code >= 0 else 0.8),
             marker=style.marker,
             facecolors=style.colour if style.filled else "none",
@@ -91,18 +91,18 @@ def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[St
 
 
 def draw_arrows(
-    ax: Any, origin: FloatArray, tips: FloatArray, names: list[str], frame: FloatArray
+    ax: Any, origin: FloatArray, tips: FloatArray, names: list[str], limits: FloatArray
 ) -> None:
     """Arrows with names at their tips, which are moved up or down until none covers another."""
     from matplotlib.patheffects import withStroke
 
-    height = frame[1, 1] - frame[0, 1]
+    height = limits[1, 1] - limits[0, 1]
     right = tips[:, 0] >= origin[0]
     levels = tips[:, 1].copy()
     for side in (right, ~right):
         levels[side] = spread_out(levels[side], 0.045 * height)
     outline = [withStroke(linewidth=2.5, foreground="white")]
-    gap = 0.012 * (frame[1, 0] - frame[0, 0])
+    gap = 0.012 * (limits[1, 0] - limits[0, 0])
     arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     for tip, level, name, to_right in zip(tips, levels, names, right, strict=True):
         ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=6)

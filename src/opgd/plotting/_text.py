@@ -6,20 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 28
-
-
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Text with an ellipsis in the middle if it is longer."""
-    if len(text) <= longest:
-        return text
-    tail = (longest - 1) // 2
-    return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+from opgd.inspection.text import LONGEST, shorten
 
 
 def shown_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
     """Names as they are shown; those that would look the same get numbers."""
-    shown = [shortened(_plain(str(name)), longest) for name in names]
+    shown = [shorten(_plain(str(name)), longest) for name in names]
     times, seen = Counter(shown), Counter[str]()
     for i, name in enumerate(shown):
         if times[name] > 1:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opgd._utils.versions import our_version
-from opgd.plotting._fitted import percentage
-from opgd.plotting._text import shortened
+from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -18,7 +17,7 @@ MOST_CLASSES = 20
 
 
 def render(summary: Summary) -> str:
-    """The page. The same summary gives the same text."""
+    """Render the page. The same summary gives the same text."""
     environment, plotly = packages()
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
     page: str = environment.get_template("report.html").render(
@@ -35,7 +34,7 @@ def render(summary: Summary) -> str:
 
 
 def packages() -> tuple[Any, str]:
-    """The environment of the templates, and plotly's script."""
+    """Return the environment of the templates, and plotly's script."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from plotly.offline import get_plotlyjs
@@ -50,7 +49,7 @@ def packages() -> tuple[Any, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = {"fixed": fixed, "percent": percentage, "short": short, "small": small}
+    filters = {"fixed": fixed, "percent": format_percentage, "short": short, "small": small}
     environment.filters.update(filters)
     # a script's hash is taken of what a browser reads: it makes \n of \r\n
     return environment, get_plotlyjs().replace("\r\n", "\n")
@@ -63,7 +62,7 @@ def content_policy(*scripts: str) -> str:
     and sets styles of elements.
     """
     digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
-    hashes = " ".join(f"'sha256-{base64.b64encode(own).decode('ascii')}'" for own in digests)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -103,4 +102,4 @@ def small(value: float) -> str:
 
 def short(text: str, longest: int = 40) -> str:
     """Text that is not too long for a table; the whole of it is in the title of its element."""
-    return shortened(text, longest)
+    return shorten(text, longest)
