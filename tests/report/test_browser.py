@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from opgd import OPGDClassifier, OPGDMixture, write_report
 from opgd.inspection.estimators import standardize_rows
 from opgd.inspection.tour import compute_principal_axes, make_tour
-from tests.tours import tour_matrices
+from tests.inspection.tours import tour_matrices
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
