@@ -17,7 +17,7 @@ from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import standardised
 from opgd.inspection.palette import COLORS as COLOURS
 from opgd.mixture import OPGDMixture
-from opgd.plotting._styles import class_styles
+from opgd.plotting._styles import make_class_styles as class_styles
 
 MOST_ROWS = 2000
 

@@ -52,7 +52,7 @@ def predict_held_out(
         copy = clone(model)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit to all rows has said what there is to say
+                warnings.simplefilter("ignore")  # the fit to all rows has warned already
                 copy.fit(X[seen], y[seen])
         except ValueError as error:
             return None, f"a fit to part of the rows failed: {error}"

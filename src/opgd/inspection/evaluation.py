@@ -24,7 +24,7 @@ class Evaluation:
     log_loss: float
     calibration_error: float
     confusion: IntArray  # (K, K), rows are labels, columns predictions
-    n_unknown: int  # rows whose label is no class of the model; they count as wrong
+    n_unknown: int  # rows with a label that the model does not have; they count as wrong
     calibration: dict[str, list[float]]  # by bin: low, high, n_rows, confidence, accuracy, ...
 
     @property
@@ -52,7 +52,7 @@ def _divide(part: IntArray, whole: IntArray) -> FloatArray:
 
 
 def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str) -> Evaluation:
-    """Evaluate class probabilities (n, K) of rows with known classes; a code of -1 is no class."""
+    """Evaluate class probabilities (n, K) of labeled rows; the code -1 is an unknown class."""
     n_rows, n_classes = probabilities.shape
     known = codes >= 0
     predicted = np.argmax(probabilities, axis=1)

@@ -11,4 +11,4 @@ SYMBOLS = [
     "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star",
     "triangle-left", "triangle-right", "pentagon",
 ]  # fmt: skip
-"""The same markers by their names in plotly."""
+"""Names of these markers in plotly, in this order."""

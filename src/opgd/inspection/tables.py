@@ -74,7 +74,7 @@ def list_doubtful_labels(predicted: PredictedRows) -> tuple[list[ListedRow], int
 
 
 def list_far_rows(predicted: PredictedRows) -> list[ListedRow]:
-    """List rows of the least typicality, if farther than chance makes one of so many rows."""
+    """List the least typical rows, of those with less than one expected by chance among all."""
     typicality = predicted.typicality
     order = np.argsort(typicality, kind="stable")[:MOST_LISTED]
     chance = typicality[order] * len(typicality)

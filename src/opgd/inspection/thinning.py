@@ -7,7 +7,7 @@ from opgd.core.types import IntArray
 
 
 def thin(codes: IntArray, max_rows: int | None) -> IntArray:
-    """Select at most so many rows: each group by its share, none without a row.
+    """Select at most `max_rows` rows: each group by its share, and at least one of each.
 
     Rows are drawn at random with a fixed seed, so that the same picture comes out again. Indices
     are returned in increasing order.

@@ -7,7 +7,7 @@ import numpy as np
 from opgd.core.types import FloatArray
 from opgd.inspection.projected import ProjectedRows
 from opgd.plotting._styles import Style
-from opgd.plotting._text import shown_names
+from opgd.plotting._text import format_names
 
 SPREAD = 0.3
 
@@ -31,7 +31,7 @@ def draw_strip(
             ax.plot([mean], [place + 0.4], "|", color=style.colour, markersize=9, zorder=3)
         names += [] if projected.same_groups else projected.gaussian_names
     jitter = np.random.RandomState(0).uniform(-SPREAD, SPREAD, len(heights))
-    ax.set_yticks(np.arange(len(names)), shown_names(names))
+    ax.set_yticks(np.arange(len(names)), format_names(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(projected.axis_labels[0])
     return np.column_stack([projected.scores[:, 0], heights + jitter])

@@ -11,7 +11,7 @@ INK = "#222222"
 
 @dataclass(frozen=True)
 class Style:
-    """How a class is drawn."""
+    """Color, marker and line of a class."""
 
     colour: str
     marker: str
@@ -20,15 +20,15 @@ class Style:
 
     @property
     def size(self) -> float:
-        """By how much the marker's area has to grow to look as large as a circle."""
+        """Factor of the marker's area that makes it look as large as a circle."""
         return {"*": 1.9, "P": 1.3, "X": 1.3, "D": 0.8, "s": 0.9}.get(self.marker, 1.0)
 
 
 WITHOUT_LABEL = Style("#000000", ".", True, "-")
 
 
-def class_styles(n_classes: int) -> list[Style]:
-    """A style for each class.
+def make_class_styles(n_classes: int) -> list[Style]:
+    """Return a style for each class.
 
     Colors repeat after ten classes and markers after eleven, so that no pair repeats before 110;
     then markers are hollow. Lines go from solid to dashed, dotted and dash-dotted by tens.

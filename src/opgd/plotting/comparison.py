@@ -6,9 +6,9 @@ import numpy as np
 
 from opgd.core.types import FloatArray
 from opgd.inspection.palette import COLORS
-from opgd.plotting._drawing import one_axes, tidy
+from opgd.plotting._drawing import get_or_make_axes, tidy
 from opgd.plotting._styles import INK
-from opgd.plotting._text import shown_names
+from opgd.plotting._text import format_names
 
 TITLES = {"error": "test error", "log_loss": "log-loss", "seconds": "seconds of a fit"}
 
@@ -90,17 +90,17 @@ class ComparisonDisplay:
         -------
         self : ComparisonDisplay
         """
-        ax = one_axes(ax, (6.4, 1.1 + 0.5 * len(self.methods)))
+        ax = get_or_make_axes(ax, (6.4, 1.1 + 0.5 * len(self.methods)))
         for place, values in enumerate(self.values):
             if len(values):
                 self._draw_box(ax, place, values)
-        names = shown_names(self.methods)
+        names = format_names(self.methods)
         failed = [
             f"{n} ({k} failed)" if k else n for n, k in zip(names, self.n_failed, strict=True)
         ]
         ax.set_yticks(np.arange(len(names)), failed)
         ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_xlabel(shown_names([TITLES.get(self.metric, self.metric)])[0])
+        ax.set_xlabel(format_names([TITLES.get(self.metric, self.metric)])[0])
         if self.metric == "seconds":
             ax.set_xscale("log")
         ax.use_sticky_edges = False  # boxes that begin at 0 leave room for points there

@@ -13,9 +13,9 @@ from opgd.inspection.estimators import (
     has_classes,
 )
 from opgd.inspection.palette import COLORS, MARKERS
-from opgd.plotting._drawing import integer_ticks, outside_legend, several_axes, tidy
+from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, set_integer_ticks, tidy
 from opgd.plotting._styles import INK
-from opgd.plotting._text import shown_names
+from opgd.plotting._text import format_names
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class ComponentsDisplay:
         self : ComponentsDisplay
         """
         wide = any(panel.chosen or len(panel.curves) > 1 for panel in self.panels)
-        panel_axes = several_axes(ax, len(self.panels), (6.4 if wide else 3.9, 3.4), 3)
+        panel_axes = get_or_make_panels(ax, len(self.panels), (6.4 if wide else 3.9, 3.4), 3)
         for panel_ax, panel in zip(panel_axes, self.panels, strict=True):
             self._draw_panel(panel_ax, panel)
         self.axes_, self.ax_ = panel_axes, panel_axes[0]
@@ -236,10 +236,12 @@ class ComponentsDisplay:
             handles.append(ax.scatter(*panel.chosen, **ring, zorder=4))
             names.append("chosen")
         if len(names) > 1:
-            outside_legend(ax, handles, ["\n".join(shown_names(n.split("\n"))) for n in names], "")
+            draw_legend_outside(
+                ax, handles, ["\n".join(format_names(n.split("\n"))) for n in names], ""
+            )
         if panel.log:
             ax.set_yscale("log")
         ax.set_xlabel("axis" if panel.kind == "bar" else self.size_label)
-        ax.set_ylabel(shown_names([panel.label])[0])
-        integer_ticks(ax)
+        ax.set_ylabel(format_names([panel.label])[0])
+        set_integer_ticks(ax)
         tidy(ax)

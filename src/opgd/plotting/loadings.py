@@ -10,9 +10,9 @@ from opgd.inspection.estimators import check_axes, check_has_axes, check_rows, g
 from opgd.inspection.loadings import compute_correlations, compute_standardized_coefficients
 from opgd.inspection.palette import COLORS
 from opgd.inspection.text import label_axes
-from opgd.plotting._drawing import outside_legend, several_axes, tidy
+from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
 from opgd.plotting._styles import INK
-from opgd.plotting._text import shown_names
+from opgd.plotting._text import format_names
 
 MOST_COLUMNS = 15
 MOST_AXES = 4
@@ -131,13 +131,13 @@ class LoadingsDisplay:
         self : LoadingsDisplay
         """
         n_drawn = self.order.shape[1]
-        panels = several_axes(ax, len(self.order), (5.2, 1.2 + 0.24 * n_drawn), 2)
-        shown = shown_names(self.columns)
+        panels = get_or_make_panels(ax, len(self.order), (5.2, 1.2 + 0.24 * n_drawn), 2)
+        shown = format_names(self.columns)
         for panel, i in zip(panels, range(len(panels)), strict=True):
             self._draw_axis(panel, i, shown)
         handles, names = panels[0].get_legend_handles_labels()
         last = panels[min(1, len(panels) - 1)]
-        outside_legend(last, handles[::-1], names[::-1], "")
+        draw_legend_outside(last, handles[::-1], names[::-1], "")
         if n_drawn < len(self.columns) and ax is None:
             note = f"the {n_drawn} largest coefficients of {len(self.columns)} on each axis"
             panels[0].figure.suptitle(note, fontsize=10)

@@ -11,11 +11,11 @@ from opgd.inspection.regions import (
     compute_marginal_densities,
     compute_region_radius,
 )
-from opgd.plotting._drawing import legend_columns, outside_legend, pyplot, tidy
-from opgd.plotting._scatter import MOST_NAMES, draw_ellipses, draw_rows, row_handles
-from opgd.plotting._styles import INK, Style, class_styles
-from opgd.plotting._text import shown_names
-from opgd.plotting.projection import MOST_ROWS, gaussian_styles
+from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, import_pyplot, tidy
+from opgd.plotting._scatter import MOST_NAMES, draw_ellipses, draw_rows, make_row_handles
+from opgd.plotting._styles import INK, Style, make_class_styles
+from opgd.plotting._text import format_names
+from opgd.plotting.projection import MOST_ROWS, get_gaussian_styles
 
 MOST_AXES = 4
 MOST_INSIDE = 8
@@ -116,15 +116,15 @@ class PairsDisplay:
         self : PairsDisplay
         """
         projected, n_axes = self._projected, self.scores.shape[1]
-        grid, columns = ax, legend_columns(min(len(projected.names), MOST_NAMES))
+        grid, columns = ax, count_legend_columns(min(len(projected.names), MOST_NAMES))
         many = len(projected.names) > MOST_INSIDE
         if grid is None:
             size = (2.5 * n_axes + (1.7 * columns if many else 0.0), 2.3 * n_axes)
-            grid = pyplot().subplots(n_axes, n_axes, figsize=size, layout="constrained")[1]
+            grid = import_pyplot().subplots(n_axes, n_axes, figsize=size, layout="constrained")[1]
         grid = np.array(grid, dtype=object)
         if grid.shape != (n_axes, n_axes):
             raise ValueError(f"ax must be axes of shape {(n_axes, n_axes)}, got {grid.shape}.")
-        styles, outlines = class_styles(len(projected.names)), gaussian_styles(projected)
+        styles, outlines = make_class_styles(len(projected.names)), get_gaussian_styles(projected)
         for i in range(n_axes):
             for j in range(n_axes):
                 if j > i:
@@ -134,7 +134,7 @@ class PairsDisplay:
                 else:
                     self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
         self._label(grid)
-        handles, names = row_handles(shown_names(projected.names), styles, projected.codes)
+        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
         if gaussians:
             from matplotlib.lines import Line2D
 
@@ -142,7 +142,7 @@ class PairsDisplay:
             names.append(f"ellipse: {100 * self.level:.3g} % of a\nGaussian, by the model")
         outside = many and ax is None  # above the diagonal there is room for few
         beside = grid[0, 0].figure if outside else grid[0, 0]
-        outside_legend(beside, handles, names, projected.kind, makes_room=outside)
+        draw_legend_outside(beside, handles, names, projected.kind, makes_room=outside)
         if projected.n_rows > len(projected.scores):
             title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)

@@ -16,7 +16,7 @@ from opgd.inspection.regions import (
     compute_region_radius,
 )
 from opgd.plotting._arrows import LONGEST_AT_ARROW, Arrows, make_arrows, widen_limits
-from opgd.plotting._drawing import legend_columns, one_axes, outside_legend, tidy
+from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, get_or_make_axes, tidy
 from opgd.plotting._scatter import (
     MOST_NAMES,
     draw_arrows,
@@ -25,11 +25,11 @@ from opgd.plotting._scatter import (
     draw_regions,
     draw_rows,
     draw_wrong,
-    row_handles,
+    make_row_handles,
 )
 from opgd.plotting._strip import draw_strip
-from opgd.plotting._styles import INK, Style, class_styles
-from opgd.plotting._text import shown_names
+from opgd.plotting._styles import INK, Style, make_class_styles
+from opgd.plotting._text import format_names
 
 MOST_ROWS = 20_000
 SHORT = 3
@@ -38,7 +38,7 @@ SHORT = 3
 
 @dataclass(frozen=True)
 class Regions:
-    """The plane by its strongest class."""
+    """The most probable class at each point of the plane."""
 
     grid: FloatArray  # (2, 300), coordinates on the two axes
     codes: IntArray  # (300, 300), rows along the second axis
@@ -240,14 +240,11 @@ class ProjectionDisplay:
         projected = self._projected
         if mark_errors and projected.wrong is None:
             raise ValueError("mark_errors needs a classifier and labels y.")
-        width = (
-            7.2 + 1.7 * (legend_columns(min(len(projected.names), MOST_NAMES)) - 1)
-            if legend
-            else 5.6
-        )
-        ax = one_axes(ax, (width, 4.8))
-        styles = class_styles(len(projected.names))
-        outlines = gaussian_styles(projected)
+        n_names = min(len(projected.names), MOST_NAMES)
+        width = 7.2 + 1.7 * (count_legend_columns(n_names) - 1) if legend else 5.6
+        ax = get_or_make_axes(ax, (width, 4.8))
+        styles = make_class_styles(len(projected.names))
+        outlines = get_gaussian_styles(projected)
         points = projected.scores
         if points.shape[1] == 1:
             points = draw_strip(ax, projected, self.ellipse_lengths[:, 0], outlines, gaussians)
@@ -260,8 +257,8 @@ class ProjectionDisplay:
             ax.set_title(f"{len(projected.scores)} of {projected.n_rows} rows drawn", fontsize=10)
         tidy(ax)
         if legend:
-            handles, names = self._entries(styles, gaussians, mark_errors)
-            outside_legend(ax, handles, names, projected.kind)
+            handles, names = self._make_legend_entries(styles, gaussians, mark_errors)
+            draw_legend_outside(ax, handles, names, projected.kind)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -271,16 +268,16 @@ class ProjectionDisplay:
             # colors of labels would mislead if they stood for clusters
             white = Style("#ffffff", "o", True, "-")
             n_groups = len(projected.gaussian_names)
-            tints = class_styles(n_groups) if projected.same_groups else [white] * n_groups
+            tints = make_class_styles(n_groups) if projected.same_groups else [white] * n_groups
             draw_regions(ax, self.regions.grid, self.regions.codes, tints)
         if gaussians:
             draw_ellipses(ax, projected.means, self.ellipse_lengths, self.ellipse_angles, outlines)
-            names = gaussian_badges(projected)
+            names = get_gaussian_badges(projected)
             if names:
                 draw_badges(ax, projected.means, names, outlines)
         if self.arrows is not None:
             tips = projected.center + self.arrows.factor * self.arrows.shifts
-            shown = shown_names(self.arrows.names, LONGEST_AT_ARROW)
+            shown = format_names(self.arrows.names, LONGEST_AT_ARROW)
             draw_arrows(ax, projected.center, tips, shown, self.limits)
         ax.update_datalim(self.limits)
         ax.margins(0)
@@ -288,14 +285,14 @@ class ProjectionDisplay:
         ax.set_xlabel(projected.axis_labels[0])
         ax.set_ylabel(projected.axis_labels[1])
 
-    def _entries(
+    def _make_legend_entries(
         self, styles: list[Style], gaussians: bool, mark_errors: bool
     ) -> tuple[list[Any], list[str]]:
-        """Handles and names of the legend: the groups, and what else is drawn."""
+        """Return handles and names of the legend: the groups, and what else is drawn."""
         from matplotlib.lines import Line2D
 
         projected = self._projected
-        handles, names = row_handles(shown_names(projected.names), styles, projected.codes)
+        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
         plane = projected.scores.shape[1] == 2
         if gaussians:
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
@@ -317,17 +314,17 @@ class ProjectionDisplay:
         return handles, names
 
 
-def gaussian_styles(projected: ProjectedRows) -> list[Style]:
-    """Styles of the Gaussians: those of their classes, or black where rows have other groups."""
+def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
+    """Return styles of the Gaussians: of their classes, or black where rows have other groups."""
     if not projected.same_groups:
         return [Style(INK, "o", True, "-")] * len(projected.means)
-    styles = class_styles(len(projected.names))
+    styles = make_class_styles(len(projected.names))
     return [styles[code] for code in projected.gaussian_codes]
 
 
-def gaussian_badges(projected: ProjectedRows) -> list[str]:
-    """Names at the means, if all of them are short; of clusters their numbers."""
+def get_gaussian_badges(projected: ProjectedRows) -> list[str]:
+    """Return names to write at the means, numbers for clusters; none if some are too long."""
     names = [name.removeprefix("cluster ") for name in projected.gaussian_names]
     if max(map(len, names)) > SHORT:
         return []
-    return [shown_names([names[code]])[0] for code in projected.gaussian_codes]
+    return [format_names([names[code]])[0] for code in projected.gaussian_codes]

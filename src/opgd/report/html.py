@@ -1,4 +1,4 @@
-"""A summary as one page of HTML: templates with autoescape, scripts inlined, nothing remote."""
+"""Rendering of a summary as one page: autoescaped templates, inlined scripts, nothing remote."""
 
 import base64
 import hashlib
@@ -22,11 +22,11 @@ def render(summary: Summary) -> str:
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
     page: str = environment.get_template("report.html").render(
         s=summary,
-        policy=content_policy(plotly, script),
+        policy=make_content_policy(plotly, script),
         style=_inline((TEMPLATES / "style.css").read_text("utf-8")),
         plotly=_inline(plotly),
         script=_inline(script),
-        data=_inline(safe_json(summary.page)),
+        data=_inline(dump_safe_json(summary.page)),
         most_classes=MOST_CLASSES,
         version=our_version(),
     )
@@ -49,14 +49,19 @@ def packages() -> tuple[Any, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = {"fixed": fixed, "percent": format_percentage, "short": short, "small": small}
+    filters = {
+        "fixed": format_fixed,
+        "percent": format_percentage,
+        "short": shorten_name,
+        "small": format_small,
+    }
     environment.filters.update(filters)
     # a script's hash is taken of what a browser reads: it makes \n of \r\n
     return environment, get_plotlyjs().replace("\r\n", "\n")
 
 
-def content_policy(*scripts: str) -> str:
-    """Only these scripts run, nothing is fetched, and nothing is sent.
+def make_content_policy(*scripts: str) -> str:
+    """Return a policy by which only these scripts run, and nothing is fetched or sent.
 
     Plotly compiles the drawing of its WebGL scatter (hence unsafe-eval, for these scripts only),
     and sets styles of elements.
@@ -69,8 +74,8 @@ def content_policy(*scripts: str) -> str:
     )
 
 
-def safe_json(data: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+def dump_safe_json(data: Any) -> str:
+    """Serialize to JSON that cannot end the script element it stands in."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":  # the last two are ASCII escapes already
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -78,7 +83,7 @@ def safe_json(data: Any) -> str:
 
 
 def _inline(text: str) -> Any:
-    """Text of ours, or of `safe_json`, that autoescape leaves alone."""
+    """Mark text of ours, or of `dump_safe_json`, as safe from autoescape."""
     from markupsafe import Markup
 
     if "</script" in text.lower() or "</style" in text.lower():
@@ -86,20 +91,20 @@ def _inline(text: str) -> Any:
     return Markup(text)  # nosec B704 # see the lines above
 
 
-def fixed(value: float | None, digits: int = 3) -> str:
-    """A number with so many decimals; a dash for none."""
+def format_fixed(value: float | None, digits: int = 3) -> str:
+    """Format a number with so many decimals, a missing one as a dash."""
     if value is None or value != value:
         return "\u2013"
     return f"{value:.{digits}f}".replace("-", "\u2212")
 
 
-def small(value: float) -> str:
-    """A probability that may be tiny."""
+def format_small(value: float) -> str:
+    """Format a probability that may be tiny."""
     if value >= 0.001:
         return f"{value:.3f}"
     return "< 1e\u2212300" if value < 1e-300 else f"{value:.0e}".replace("-", "\u2212")
 
 
-def short(text: str, longest: int = 40) -> str:
-    """Text that is not too long for a table; the whole of it is in the title of its element."""
+def shorten_name(text: str, longest: int = 40) -> str:
+    """Shorten text for a table; the whole of it is in the title of its element."""
     return shorten(text, longest)

@@ -77,7 +77,7 @@ def summarise(
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     is_mixture = not has_classes(estimator)
-    _check_given(is_mixture, y, X_test, y_test, groups)
+    _check_arguments(is_mixture, y, X_test, y_test, groups)
     rows = check_rows(estimator, X, y)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
@@ -136,7 +136,7 @@ def summarise(
     )
 
 
-def _check_given(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
+def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
     if is_mixture and groups is not None:
         raise ValueError("groups are for classifiers: no row of a mixture is left out.")
     if (X_test is None) != (y_test is None):
