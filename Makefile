@@ -49,10 +49,11 @@ test-oldest: .venv-oldest/.made  ## core and estimators with the oldest supporte
 test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
 	$(BIN)/python -m tests.hostile
 
-lint: .venv/.has-lint  ## style and types
+lint: .venv/.has-lint  ## style, types and imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
 
 coverage: .venv/.has-dev  ## branches that the tests take, by part of the package (long)
@@ -82,5 +83,5 @@ reproduce: .venv/.has-reproduce  ## the paper's experiments into results/ (about
 	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out results
 
 clean:  ## remove the environment and everything made
-	rm -rf .venv .venv-oldest demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-oldest demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

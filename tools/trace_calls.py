@@ -1,10 +1,8 @@
 """List the functions of opgd that an operation runs through, as (module, function).
 
-    python tools/trace_calls.py                 the number of modules of every operation
-    python tools/trace_calls.py OPGDMixture.fit the calls of one, indented by depth
-
-Calls inside `opgd.core` are one step deep at most: the core is called, and calls nothing above it.
-A module that is left and entered again by another way than a return shows as a second entry.
+python tools/trace_calls.py                 the number of modules of every operation
+python tools/trace_calls.py OPGDMixture.fit the calls of one, indented by depth
+python tools/trace_calls.py --markdown      where every operation enters a module, as in the docs
 """
 
 import argparse
@@ -61,6 +59,18 @@ class Tracer:
     def modules(self) -> list[str]:
         """Modules in the order in which they are entered."""
         return list(dict.fromkeys(module for _, module, _, _ in self.calls))
+
+    @property
+    def entries(self) -> list[str]:
+        """Functions by which a module is entered from another; the core's from outside it."""
+        return [
+            f"{module.removeprefix('opgd.')}.{function}"
+            for _, module, function, caller in self.calls
+            if module != caller
+            and not (module.startswith("opgd.core") and caller.startswith("opgd.core"))
+            and "<locals>" not in function
+            and not function.startswith(("check_", "__init__"))
+        ]
 
     @property
     def ping_pong(self) -> list[tuple[str, str]]:
@@ -139,11 +149,20 @@ def trace(prepare: Callable[[], Callable[[], Any]]) -> Tracer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="?")
-    wanted = parser.parse_args().name
+    parser.add_argument("--markdown", action="store_true")
+    arguments = parser.parse_args()
+    wanted = arguments.name
+    fit_entries: list[str] = []
     for name, prepare in operations().items():
         if wanted not in (None, name):
             continue
         tracer = trace(prepare)
+        if arguments.markdown:
+            entries = [entry for entry in tracer.entries if entry not in fit_entries]
+            fit_entries = fit_entries or [e for e in entries if not e.endswith("Classifier.fit")]
+            functions = ", ".join(f"`{entry}`" for entry in entries)
+            print(f"**{name}** ({len(tracer.modules)} modules): {functions}.\n")
+            continue
         print(f"{name}: {len(tracer.modules)} modules, pairs that call each other: ", end="")
         print(", ".join(f"{a} <-> {b}" for a, b in tracer.ping_pong) or "none")
         for depth, module, function, _ in tracer.calls if wanted else []:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from opgd._model_file.encoding import NotStorable, Unfit, Writer
 from opgd._model_file.schema import ESTIMATORS
 from opgd._model_file.state import described, loaded
 from opgd._utils.files import free_path, write_whole
+from opgd._utils.versions import our_version
 from opgd._utils.warnings import DataWarning, warn_caller
 
 __all__ = ["ModelFileError", "load_model", "load_notes", "save_model"]
@@ -192,11 +192,3 @@ def _check_notes(notes: Any) -> None:
         same = False
     if not same or not isinstance(notes, dict | None):
         raise TypeError("notes must be a dict of plain data: what JSON can hold.")
-
-
-def our_version() -> str:
-    """The installed version of this package, for files to say."""
-    try:
-        return version("opgd")
-    except PackageNotFoundError:
-        return "unknown"

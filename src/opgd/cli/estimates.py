@@ -32,13 +32,14 @@ def get_search_error(estimator: Any, grouped: bool = False) -> dict[str, Any]:
 
 def estimate_error(estimator: Any, training: Any, cv: int | float) -> dict[str, Any]:
     """Return the cross-validated error where that is quick, else the error of training rows."""
-    from opgd.plotting._fitted import class_codes
-    from opgd.report.evaluation import evaluate, left_out_probabilities
+    from opgd.inspection.cross_validation import predict_held_out
+    from opgd.inspection.evaluation import evaluate
+    from opgd.inspection.labels import encode_classes
 
-    codes = class_codes(estimator, training.y)
+    codes = encode_classes(estimator, training.y)
     rows = training.X.to_numpy()
     n_folds = cv if isinstance(cv, int) and training.weights is None else 0
-    probabilities, how = left_out_probabilities(
+    probabilities, how = predict_held_out(
         estimator, rows, training.y, codes, n_folds, training.groups
     )
     if probabilities is None:

@@ -15,8 +15,9 @@ from opgd._utils.files import write_whole
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import standardised
+from opgd.inspection.palette import COLORS as COLOURS
 from opgd.mixture import OPGDMixture
-from opgd.plotting._styles import COLOURS, class_styles
+from opgd.plotting._styles import make_class_styles as class_styles
 
 MOST_ROWS = 2000
 

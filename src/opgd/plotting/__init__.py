@@ -5,13 +5,13 @@ Every display is made by a ``from_...`` method, which computes the arrays and dr
 caller's if it gets them.
 """
 
+from opgd.inspection.loadings_table import loadings_table
 from opgd.plotting.comparison import ComparisonDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
 from opgd.plotting.convergence import ConvergenceDisplay
 from opgd.plotting.loadings import LoadingsDisplay
 from opgd.plotting.pairs import PairsDisplay
 from opgd.plotting.projection import ProjectionDisplay
-from opgd.plotting.table import loadings_table
 
 __all__ = [
     "ComparisonDisplay",

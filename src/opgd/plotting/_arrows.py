@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray
-from opgd.plotting._fitted import checked_rows, column_names
+from opgd.inspection.estimators import check_rows, get_column_names
 
 LONGEST_AT_ARROW = 20
 
@@ -20,8 +20,8 @@ class Arrows:
     factor: float  # standard deviations that an arrow stands for
 
 
-def column_shifts(X: AnyArray, scores: FloatArray) -> FloatArray:
-    """Change of the scores that goes with one standard deviation more of each column, (p, q)."""
+def compute_column_shifts(X: AnyArray, scores: FloatArray) -> FloatArray:
+    """Compute the changes of scores with one standard deviation more of each column, (p, q)."""
     columns = np.asarray(X, dtype=np.float64)
     columns = columns - columns.mean(axis=0)
     spread = columns.std(axis=0)
@@ -32,24 +32,24 @@ def column_shifts(X: AnyArray, scores: FloatArray) -> FloatArray:
     return shifts
 
 
-def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, frame: FloatArray) -> Arrows:
-    """The columns with the largest arrows in a picture with these limits."""
+def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, limits: FloatArray) -> Arrows:
+    """Select the columns with the largest arrows in a picture with these limits."""
     scores = np.asarray(estimator.transform(X), dtype=np.float64)[:, pair]
-    shifts = column_shifts(checked_rows(estimator, X), scores)
+    shifts = compute_column_shifts(check_rows(estimator, X), scores)
     # by size in the picture, whose axes may have different lengths
-    sizes = np.linalg.norm(shifts / (frame[1] - frame[0]), axis=1)
+    sizes = np.linalg.norm(shifts / (limits[1] - limits[0]), axis=1)
     largest = np.argsort(-sizes, kind="stable")[:number]
-    names = column_names(estimator)
+    names = get_column_names(estimator)
     factor = float(f"{0.4 / sizes[largest[0]]:.2g}") if sizes[largest[0]] > 0 else 1.0
     return Arrows([names[j] for j in largest], shifts[largest], factor)
 
 
-def room_for_names(arrows: Arrows, origin: FloatArray, frame: FloatArray) -> FloatArray:
-    """Limits that hold the names at the tips, of about 1.5 % of the width for a character."""
+def widen_limits(arrows: Arrows, origin: FloatArray, limits: FloatArray) -> FloatArray:
+    """Widen limits to hold the names at the tips, at 1.5 % of the width for a character."""
     tips = (origin + arrows.factor * arrows.shifts)[:, 0]
-    width = frame[1, 0] - frame[0, 0]
+    width = limits[1, 0] - limits[0, 0]
     lengths = [0.02 + 0.015 * min(len(name), LONGEST_AT_ARROW) for name in arrows.names]
     ends = tips + np.where(tips >= origin[0], 1, -1) * np.array(lengths) * width
-    wider = frame.copy()
-    wider[:, 0] = min(frame[0, 0], ends.min()), max(frame[1, 0], ends.max())
+    wider = limits.copy()
+    wider[:, 0] = min(limits[0, 0], ends.min()), max(limits[1, 0], ends.max())
     return wider

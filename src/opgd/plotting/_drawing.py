@@ -1,4 +1,4 @@
-"""What all displays need of matplotlib, which is imported when something is drawn."""
+"""Axes, legends and ticks of all displays; matplotlib is imported when something is drawn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from opgd.plotting._styles import INK
 ENTRIES_PER_COLUMN = 20
 
 
-def pyplot() -> Any:
-    """matplotlib.pyplot, or a sentence on how to get it."""
+def import_pyplot() -> Any:
+    """Import matplotlib.pyplot, or name the extra to install."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -21,15 +21,17 @@ def pyplot() -> Any:
     return plt
 
 
-def one_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """The caller's axes, or those of a new figure."""
-    plt = pyplot()
+def get_or_make_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return the caller's axes, or those of a new figure."""
+    plt = import_pyplot()
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
-def several_axes(ax: Any, number: int, panel: tuple[float, float], n_columns: int) -> list[Any]:
-    """As many axes as there are panels: the caller's, or those of a new figure, row by row."""
-    plt = pyplot()
+def get_or_make_panels(
+    ax: Any, number: int, panel: tuple[float, float], n_columns: int
+) -> list[Any]:
+    """Return axes for all panels: the caller's, or those of a new figure, row by row."""
+    plt = import_pyplot()
     if ax is not None:
         given = list(np.ravel(np.array(ax, dtype=object)))
         if len(given) != number:
@@ -44,15 +46,15 @@ def several_axes(ax: Any, number: int, panel: tuple[float, float], n_columns: in
     return list(grid.flat[:number])
 
 
-def legend_columns(n_entries: int) -> int:
-    """Columns of a legend with so many entries."""
+def count_legend_columns(n_entries: int) -> int:
+    """Count the columns of a legend with so many entries."""
     return -(-n_entries // ENTRIES_PER_COLUMN)
 
 
-def outside_legend(
+def draw_legend_outside(
     ax: Any, handles: Sequence[Any], names: Sequence[str], title: str, *, makes_room: bool = True
 ) -> Any:
-    """A legend to the right of axes, or of a figure.
+    """Draw a legend to the right of axes, or of a figure.
 
     Names must be literal already (see `_text`), and may begin with an underscore, with which
     matplotlib would leave them out: it gets them when the legend is made. `makes_room` moves other
@@ -67,7 +69,7 @@ def outside_legend(
         title=title,
         **place,
         frameon=False,
-        ncols=legend_columns(len(names)),
+        ncols=count_legend_columns(len(names)),
         alignment="left",
         fontsize=9,
     )
@@ -78,14 +80,14 @@ def outside_legend(
 
 
 def tidy(ax: Any) -> None:
-    """Fewer lines than matplotlib draws."""
+    """Remove the upper and the right spine, and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#888888")
     ax.tick_params(colors=INK, labelsize=9)
 
 
-def integer_ticks(ax: Any) -> None:
-    """Whole numbers on the horizontal axis."""
+def set_integer_ticks(ax: Any) -> None:
+    """Put ticks of the horizontal axis at whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

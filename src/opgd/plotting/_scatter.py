@@ -12,18 +12,18 @@ MANY = 5000
 """Points beyond this become pixels in a drawing of vectors."""
 
 
-def marker_area(n_rows: int) -> float:
-    """In square points: smaller where rows are many."""
+def compute_marker_area(n_rows: int) -> float:
+    """Compute the area of a marker in square points: smaller where rows are many."""
     return float(np.clip(700 / np.sqrt(max(n_rows, 1)), 4, 30))
 
 
 def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style]) -> None:
-    """Rows by group; those without one are dots underneath."""
-    area = marker_area(len(points))
+    """Draw rows by group; those without one are dots underneath."""
+    area = compute_marker_area(len(points))
     for code in np.unique(codes):
-        own, style = codes == code, WITHOUT_LABEL if code < 0 else styles[code]
+        members, style = codes == code, WITHOUT_LABEL if code < 0 else styles[code]
         ax.scatter(
-            *points[own].T,
+            *points[members].T,
             s=area * (style.size if code >= 0 else 0.8),
             marker=style.marker,
             facecolors=style.colour if style.filled else "none",
@@ -36,8 +36,8 @@ def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style])
 
 
 def draw_wrong(ax: Any, points: FloatArray, n_rows: int) -> None:
-    """Rings around some of so many rows."""
-    area = max(2.2 * marker_area(n_rows), 24)
+    """Draw rings around some of so many rows."""
+    area = max(2.2 * compute_marker_area(n_rows), 24)
     line = 0.7 if len(points) > 50 else 1.0
     ax.scatter(*points.T, s=area, facecolors="none", edgecolors=INK, linewidths=line, zorder=3)
 
@@ -45,7 +45,7 @@ def draw_wrong(ax: Any, points: FloatArray, n_rows: int) -> None:
 def draw_ellipses(
     ax: Any, centers: FloatArray, lengths: FloatArray, angles: FloatArray, styles: list[Style]
 ) -> None:
-    """One outline, faintly filled, for each Gaussian."""
+    """Draw one outline, faintly filled, for each Gaussian."""
     from matplotlib.patches import Ellipse
 
     for center, (a, b), angle, style in zip(centers, lengths, angles, styles, strict=True):
@@ -62,7 +62,7 @@ def draw_ellipses(
 
 
 def draw_badges(ax: Any, centers: FloatArray, names: list[str], styles: list[Style]) -> None:
-    """Short names at the means."""
+    """Write short names at the means."""
     for center, name, style in zip(centers, names, styles, strict=True):
         box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": style.colour, "alpha": 0.9}
         ax.text(
@@ -72,7 +72,7 @@ def draw_badges(ax: Any, centers: FloatArray, names: list[str], styles: list[Sty
 
 
 def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[Style]) -> None:
-    """A tint for each class where it is the strongest, and lines between them."""
+    """Tint the regions where each class is the most probable, and draw lines between them."""
     from matplotlib.colors import to_rgb
 
     present = np.unique(strongest)
@@ -91,18 +91,18 @@ def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[St
 
 
 def draw_arrows(
-    ax: Any, origin: FloatArray, tips: FloatArray, names: list[str], frame: FloatArray
+    ax: Any, origin: FloatArray, tips: FloatArray, names: list[str], limits: FloatArray
 ) -> None:
-    """Arrows with names at their tips, which are moved up or down until none covers another."""
+    """Draw arrows; names at their tips are moved up or down until none covers another."""
     from matplotlib.patheffects import withStroke
 
-    height = frame[1, 1] - frame[0, 1]
+    height = limits[1, 1] - limits[0, 1]
     right = tips[:, 0] >= origin[0]
     levels = tips[:, 1].copy()
     for side in (right, ~right):
         levels[side] = spread_out(levels[side], 0.045 * height)
     outline = [withStroke(linewidth=2.5, foreground="white")]
-    gap = 0.012 * (frame[1, 0] - frame[0, 0])
+    gap = 0.012 * (limits[1, 0] - limits[0, 0])
     arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     for tip, level, name, to_right in zip(tips, levels, names, right, strict=True):
         ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=6)
@@ -120,7 +120,7 @@ def draw_arrows(
 
 
 def spread_out(values: FloatArray, gap: float) -> FloatArray:
-    """Numbers moved as little as is simple until neighbours are `gap` apart, in their order."""
+    """Move numbers apart, keeping their order and mean, until neighbors differ by `gap`."""
     order = np.argsort(values, kind="stable")
     moved = values[order].copy()
     for i in range(1, len(moved)):
@@ -131,10 +131,10 @@ def spread_out(values: FloatArray, gap: float) -> FloatArray:
     return answer
 
 
-def row_handles(
+def make_row_handles(
     names: list[str], styles: list[Style], codes: AnyArray
 ) -> tuple[list[Any], list[str]]:
-    """Handles and names for a legend: the first sixty groups, and how many there are besides."""
+    """Return handles and names for a legend: the first sixty groups, and the number of others."""
     from matplotlib.lines import Line2D
 
     def handle(style: Style, size: float) -> Any:

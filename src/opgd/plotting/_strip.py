@@ -5,31 +5,33 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import FloatArray
-from opgd.plotting._projected import ProjectedRows
+from opgd.inspection.projected import ProjectedRows
 from opgd.plotting._styles import Style
-from opgd.plotting._text import shown_names
+from opgd.plotting._text import format_names
 
 SPREAD = 0.3
 
 
 def draw_strip(
-    ax: Any, own: ProjectedRows, half: FloatArray, styles: list[Style], gaussians: bool
+    ax: Any, projected: ProjectedRows, half: FloatArray, styles: list[Style], gaussians: bool
 ) -> FloatArray:
     """Draw the Gaussians as bars; return points of the rows, spread at random within strips.
 
     Strips go from top to bottom; Gaussians of other groups than the rows' have their own below.
     """
-    heights = np.where(own.codes < 0, len(own.names), own.codes)
-    names = [*own.names, "no label"] if np.any(own.codes < 0) else list(own.names)
+    heights = np.where(projected.codes < 0, len(projected.names), projected.codes)
+    names = [*projected.names, "no label"] if np.any(projected.codes < 0) else list(projected.names)
     if gaussians:
-        places = own.gaussian_codes + (0 if own.same_groups else len(names))
-        for place, mean, length, style in zip(places, own.means[:, 0], half, styles, strict=True):
+        places = projected.gaussian_codes + (0 if projected.same_groups else len(names))
+        for place, mean, length, style in zip(
+            places, projected.means[:, 0], half, styles, strict=True
+        ):
             line = {"color": style.colour, "linewidth": 2.2, "zorder": 3}
             ax.plot([mean - length, mean + length], [place + 0.4] * 2, **line)
             ax.plot([mean], [place + 0.4], "|", color=style.colour, markersize=9, zorder=3)
-        names += [] if own.same_groups else own.gaussian_names
+        names += [] if projected.same_groups else projected.gaussian_names
     jitter = np.random.RandomState(0).uniform(-SPREAD, SPREAD, len(heights))
-    ax.set_yticks(np.arange(len(names)), shown_names(names))
+    ax.set_yticks(np.arange(len(names)), format_names(names))
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlabel(own.axis_labels[0])
-    return np.column_stack([own.scores[:, 0], heights + jitter])
+    ax.set_xlabel(projected.axis_labels[0])
+    return np.column_stack([projected.scores[:, 0], heights + jitter])

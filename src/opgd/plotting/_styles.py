@@ -1,21 +1,17 @@
-"""Colours, markers and lines by which classes are told apart."""
+"""Colors, markers and lines that distinguish classes."""
 
 from dataclasses import dataclass
 from itertools import cycle, islice
 
-COLOURS = [
-    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
-    "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
-]  # fmt: skip
-"""Petroff's ten, which readers with the common kinds of colour blindness can tell apart."""
-MARKERS = "osD^vPX*<>p"
+from opgd.inspection.palette import COLORS, MARKERS
+
 LINES = ["-", "--", ":", "-."]
 INK = "#222222"
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a class is drawn."""
+    """Color, marker and line of a class."""
 
     colour: str
     marker: str
@@ -24,20 +20,20 @@ class Style:
 
     @property
     def size(self) -> float:
-        """By how much the marker's area has to grow to look as large as a circle."""
+        """Factor of the marker's area that makes it look as large as a circle."""
         return {"*": 1.9, "P": 1.3, "X": 1.3, "D": 0.8, "s": 0.9}.get(self.marker, 1.0)
 
 
 WITHOUT_LABEL = Style("#000000", ".", True, "-")
 
 
-def class_styles(n_classes: int) -> list[Style]:
-    """A style for each class.
+def make_class_styles(n_classes: int) -> list[Style]:
+    """Return a style for each class.
 
-    Colours repeat after ten classes and markers after eleven, so that no pair repeats before 110;
+    Colors repeat after ten classes and markers after eleven, so that no pair repeats before 110;
     then markers are hollow. Lines go from solid to dashed, dotted and dash-dotted by tens.
     """
-    pairs = islice(zip(cycle(COLOURS), cycle(MARKERS), strict=False), n_classes)
+    pairs = islice(zip(cycle(COLORS), cycle(MARKERS), strict=False), n_classes)
     return [
         Style(colour, marker, (k // 110) % 2 == 0, LINES[(k // 10) % len(LINES)])
         for k, (colour, marker) in enumerate(pairs)

@@ -6,46 +6,38 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 28
+from opgd.inspection.text import LONGEST, shorten
 
 
-def shortened(text: str, longest: int = LONGEST) -> str:
-    """Text with an ellipsis in the middle if it is longer."""
-    if len(text) <= longest:
-        return text
-    tail = (longest - 1) // 2
-    return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
-
-
-def shown_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
-    """Names as they are shown; those that would look the same get numbers."""
-    shown = [shortened(_plain(str(name)), longest) for name in names]
+def format_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
+    """Shorten and escape names; those that would look the same get numbers."""
+    shown = [shorten(_strip_controls(str(name)), longest) for name in names]
     times, seen = Counter(shown), Counter[str]()
     for i, name in enumerate(shown):
         if times[name] > 1:
             seen[name] += 1
             shown[i] = f"{name} #{seen[name]}"
-    return [literal(name) for name in shown]
+    return [escape_text(name) for name in shown]
 
 
-def literal(text: str) -> str:
-    """Text that matplotlib shows as it is: no formulae, and glyphs that its fonts have.
+def escape_text(text: str) -> str:
+    """Escape text so that matplotlib shows it literally: no formulas, only glyphs of its fonts.
 
     Characters that the fonts lack become code points in brackets.
     """
-    families = _families()
+    families = _get_families()
     known = "".join(c if _has_glyph(c, families) else f"[{ord(c):X}]" for c in text)
     return known.replace("$", r"\$")
 
 
-def _plain(text: str) -> str:
-    """Without control characters and marks of direction; never empty."""
+def _strip_controls(text: str) -> str:
+    """Remove control characters and marks of direction; the result is never empty."""
     kinds = {"Cc": " ", "Cf": "", "Zl": " ", "Zp": " "}
     text = "".join(kinds.get(unicodedata.category(c), c) for c in text).strip()
     return text or "(empty)"
 
 
-def _families() -> tuple[str, ...]:
+def _get_families() -> tuple[str, ...]:
     from matplotlib.font_manager import FontProperties
 
     return tuple(FontProperties().get_family())
@@ -57,12 +49,12 @@ def _has_glyph(character: str, families: tuple[str, ...]) -> bool:
         return True
     if unicodedata.category(character) in ("Cs", "Co", "Cn"):
         return False
-    return any(font.get_char_index(ord(character)) for font in _fonts(families))
+    return any(font.get_char_index(ord(character)) for font in _load_fonts(families))
 
 
 @functools.lru_cache(maxsize=16)
-def _fonts(families: tuple[str, ...]) -> list[Any]:
-    """The fonts that matplotlib falls back on, in turn."""
+def _load_fonts(families: tuple[str, ...]) -> list[Any]:
+    """Load the fonts that matplotlib falls back on, in this order."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     return [get_font(findfont(FontProperties(family=[family]))) for family in families]

@@ -5,9 +5,10 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.core.types import FloatArray
-from opgd.plotting._drawing import one_axes, tidy
-from opgd.plotting._styles import COLOURS, INK
-from opgd.plotting._text import shown_names
+from opgd.inspection.palette import COLORS
+from opgd.plotting._drawing import get_or_make_axes, tidy
+from opgd.plotting._styles import INK
+from opgd.plotting._text import format_names
 
 TITLES = {"error": "test error", "log_loss": "log-loss", "seconds": "seconds of a fit"}
 
@@ -44,9 +45,9 @@ class ComparisonDisplay:
 
     def __init__(self, *, methods: list[str], values: list[FloatArray], metric: str) -> None:
         self.methods = methods
-        self.values = [own[np.isfinite(own)] for own in values]
-        self.n_failed = [int(np.sum(~np.isfinite(own))) for own in values]
-        self.quartiles = np.array([_quartiles(own) for own in self.values])
+        self.values = [splits[np.isfinite(splits)] for splits in values]
+        self.n_failed = [int(np.sum(~np.isfinite(splits))) for splits in values]
+        self.quartiles = np.array([_compute_quartiles(splits) for splits in self.values])
         self.metric = metric
 
     @classmethod
@@ -73,8 +74,8 @@ class ComparisonDisplay:
             raise ValueError(f"table has no rows, or no column {missing}; see opgd.compare.")
         names, values = np.asarray(table["method"]), np.asarray(table[metric], dtype=np.float64)
         methods = list(dict.fromkeys(names.tolist()))
-        own = [values[names == method] for method in methods]
-        display = cls(methods=[str(name) for name in methods], values=own, metric=metric)
+        by_method = [values[names == method] for method in methods]
+        display = cls(methods=[str(name) for name in methods], values=by_method, metric=metric)
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
@@ -89,17 +90,17 @@ class ComparisonDisplay:
         -------
         self : ComparisonDisplay
         """
-        ax = one_axes(ax, (6.4, 1.1 + 0.5 * len(self.methods)))
-        for place, own in enumerate(self.values):
-            if len(own):
-                self._draw_box(ax, place, own)
-        names = shown_names(self.methods)
+        ax = get_or_make_axes(ax, (6.4, 1.1 + 0.5 * len(self.methods)))
+        for place, values in enumerate(self.values):
+            if len(values):
+                self._draw_box(ax, place, values)
+        names = format_names(self.methods)
         failed = [
             f"{n} ({k} failed)" if k else n for n, k in zip(names, self.n_failed, strict=True)
         ]
         ax.set_yticks(np.arange(len(names)), failed)
         ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_xlabel(shown_names([TITLES.get(self.metric, self.metric)])[0])
+        ax.set_xlabel(format_names([TITLES.get(self.metric, self.metric)])[0])
         if self.metric == "seconds":
             ax.set_xscale("log")
         ax.use_sticky_edges = False  # boxes that begin at 0 leave room for points there
@@ -110,18 +111,18 @@ class ComparisonDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_box(self, ax: Any, place: int, own: FloatArray) -> None:
+    def _draw_box(self, ax: Any, place: int, values: FloatArray) -> None:
         least, lower, median, upper, greatest = self.quartiles[place]
         ax.plot([least, greatest], [place, place], color=INK, linewidth=1, zorder=1)
         box = {"facecolor": "#cfe3f6", "edgecolor": INK, "linewidth": 1, "zorder": 2}
         ax.barh(place, upper - lower, 0.5, left=lower, **box)
-        ax.plot([median] * 2, [place - 0.25, place + 0.25], color=COLOURS[2], lw=2.2, zorder=3)
-        steps = np.linspace(-0.18, 0.18, len(own)) if len(own) > 1 else np.zeros(1)
-        marks = {"s": 14, "color": COLOURS[0], "edgecolors": INK, "linewidths": 0.5}
-        ax.scatter(own, place + steps, **marks, zorder=4)
+        ax.plot([median] * 2, [place - 0.25, place + 0.25], color=COLORS[2], lw=2.2, zorder=3)
+        steps = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.zeros(1)
+        marks = {"s": 14, "color": COLORS[0], "edgecolors": INK, "linewidths": 0.5}
+        ax.scatter(values, place + steps, **marks, zorder=4)
 
 
-def _quartiles(values: FloatArray) -> FloatArray:
+def _compute_quartiles(values: FloatArray) -> FloatArray:
     if not len(values):
         return np.full(5, np.nan)
     quartiles: FloatArray = np.percentile(values, [0, 25, 50, 75, 100])

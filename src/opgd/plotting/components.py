@@ -6,13 +6,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._base.gaussian import GaussianClassifier
-from opgd._model_selection.n_components import predict_by_first_components
 from opgd.core.types import AnyArray, FloatArray
-from opgd.plotting._drawing import integer_ticks, outside_legend, several_axes, tidy
-from opgd.plotting._fitted import check_has_axes, checked_rows, class_codes
-from opgd.plotting._styles import COLOURS, INK, MARKERS
-from opgd.plotting._text import shown_names
+from opgd.inspection.estimators import (
+    check_has_axes,
+    compute_first_components_errors,
+    has_classes,
+)
+from opgd.inspection.palette import COLORS, MARKERS
+from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, set_integer_ticks, tidy
+from opgd.plotting._styles import INK
+from opgd.plotting._text import format_names
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class ComponentsDisplay:
         """
         check_has_axes(estimator)
         sizes = np.arange(1, len(estimator.components_) + 1)
-        is_classifier = isinstance(estimator, GaussianClassifier)
+        is_classifier = has_classes(estimator)
         panels = []
         if hasattr(estimator, "component_log_likelihoods_"):
             label = "log-likelihood" if is_classifier else "objective"
@@ -100,13 +103,13 @@ class ComponentsDisplay:
             shares = np.asarray(estimator.component_shares_)
             panels.append(Panel("share of the gain", [Curve("each axis", sizes, shares)], "bar"))
         if X is not None and y is not None and is_classifier:
-            errors = first_axes_errors(estimator, X, y)
+            errors = compute_first_components_errors(estimator, X, y)
             panels.append(Panel("error", [Curve("rows given", sizes, errors)]))
         if not panels:
             raise ValueError(
                 f"{type(estimator).__name__} keeps no likelihoods of its axes; pass X and y."
             )
-        return cls(panels, "number of axes")._drawn(ax, draw)
+        return cls(panels, "number of axes")._plot_if(draw, ax)
 
     @classmethod
     def from_cv(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
@@ -141,7 +144,7 @@ class ComponentsDisplay:
         name = "mean, standard error" if n_splits > 1 else "rows left out"
         curve = Curve(f"best of the other settings\n({name})", sizes, scores[best], spread)
         label = "score" if callable(estimator.scoring) else str(estimator.scoring)
-        return cls([Panel(label, [curve], chosen=chosen)], "number of axes")._drawn(ax, draw)
+        return cls([Panel(label, [curve], chosen=chosen)], "number of axes")._plot_if(draw, ax)
 
     @classmethod
     def from_mixture(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
@@ -164,11 +167,11 @@ class ComponentsDisplay:
         order = np.argsort(table["n_clusters"])
         sizes = table["n_clusters"][order]
         shown = list(dict.fromkeys(["bic", "icl", estimator.criterion]))
-        curves = [Curve(own.upper(), sizes, table[own][order]) for own in shown]
+        curves = [Curve(name.upper(), sizes, table[name][order]) for name in shown]
         place = np.flatnonzero(table["n_clusters"] == estimator.n_clusters_)[0]
         chosen = float(estimator.n_clusters_), float(table[estimator.criterion][place])
         panel = Panel("criterion (less is better)", curves, chosen=chosen)
-        return cls([panel], "number of clusters")._drawn(ax, draw)
+        return cls([panel], "number of clusters")._plot_if(draw, ax)
 
     @classmethod
     def from_eigenvalues(cls, eigenvalues: Any, *, ax: Any = None, draw: bool = True) -> Self:
@@ -187,14 +190,14 @@ class ComponentsDisplay:
         -------
         display : ComponentsDisplay
         """
-        own = getattr(eigenvalues, "eigenvalues_", eigenvalues)
-        values = np.sort(np.asarray(own, dtype=np.float64).ravel())[::-1]
+        eigenvalues = getattr(eigenvalues, "eigenvalues_", eigenvalues)
+        values = np.sort(np.asarray(eigenvalues, dtype=np.float64).ravel())[::-1]
         if not len(values) or not np.all(values > 0):
             raise ValueError("eigenvalues must be positive numbers.")
         curve = Curve("eigenvalues", np.arange(1, len(values) + 1), values)
-        return cls([Panel("eigenvalue", [curve], log=True)], "component")._drawn(ax, draw)
+        return cls([Panel("eigenvalue", [curve], log=True)], "component")._plot_if(draw, ax)
 
-    def _drawn(self, ax: Any, draw: bool) -> Self:
+    def _plot_if(self, draw: bool, ax: Any) -> Self:
         return self.plot(ax) if draw else self
 
     def plot(self, ax: Any = None) -> Self:
@@ -210,15 +213,16 @@ class ComponentsDisplay:
         self : ComponentsDisplay
         """
         wide = any(panel.chosen or len(panel.curves) > 1 for panel in self.panels)
-        own = several_axes(ax, len(self.panels), (6.4 if wide else 3.9, 3.4), 3)
-        for one, panel in zip(own, self.panels, strict=True):
-            self._draw_panel(one, panel)
-        self.axes_, self.ax_, self.figure_ = own, own[0], own[0].figure
+        panel_axes = get_or_make_panels(ax, len(self.panels), (6.4 if wide else 3.9, 3.4), 3)
+        for panel_ax, panel in zip(panel_axes, self.panels, strict=True):
+            self._draw_panel(panel_ax, panel)
+        self.axes_, self.ax_ = panel_axes, panel_axes[0]
+        self.figure_ = self.ax_.figure
         return self
 
     def _draw_panel(self, ax: Any, panel: Panel) -> None:
         handles = []
-        for curve, colour, marker in zip(panel.curves, COLOURS, MARKERS, strict=False):
+        for curve, colour, marker in zip(panel.curves, COLORS, MARKERS, strict=False):
             if panel.kind == "bar":
                 handles.append(ax.bar(curve.sizes, curve.values, 0.6, color=colour))
                 continue
@@ -232,21 +236,12 @@ class ComponentsDisplay:
             handles.append(ax.scatter(*panel.chosen, **ring, zorder=4))
             names.append("chosen")
         if len(names) > 1:
-            outside_legend(ax, handles, ["\n".join(shown_names(n.split("\n"))) for n in names], "")
+            draw_legend_outside(
+                ax, handles, ["\n".join(format_names(n.split("\n"))) for n in names], ""
+            )
         if panel.log:
             ax.set_yscale("log")
         ax.set_xlabel("axis" if panel.kind == "bar" else self.size_label)
-        ax.set_ylabel(shown_names([panel.label])[0])
-        integer_ticks(ax)
+        ax.set_ylabel(format_names([panel.label])[0])
+        set_integer_ticks(ax)
         tidy(ax)
-
-
-def first_axes_errors(estimator: Any, X: Any, y: Any) -> FloatArray:
-    """Share of labelled rows that the first 1, 2, ... axes give to a wrong class, (q,)."""
-    rows = checked_rows(estimator, X, y)
-    codes = class_codes(estimator, y)
-    known = codes >= 0
-    if not known.any():
-        raise ValueError("y has no labels of the estimator's classes.")
-    predicted = predict_by_first_components(estimator, rows)
-    return np.array([np.mean((labels != codes)[known]) for labels in predicted])

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.types import FloatArray
-from opgd.plotting._drawing import integer_ticks, one_axes, tidy
-from opgd.plotting._styles import COLOURS
+from opgd.inspection.palette import COLORS
+from opgd.plotting._drawing import get_or_make_axes, set_integer_ticks, tidy
 
 
 class ConvergenceDisplay:
@@ -73,17 +73,15 @@ class ConvergenceDisplay:
         -------
         self : ConvergenceDisplay
         """
-        ax = one_axes(ax, (5.6, 3.6))
+        ax = get_or_make_axes(ax, (5.6, 3.6))
         few = "o" if len(self.losses) <= 30 else ""
-        ax.plot(
-            np.arange(len(self.losses)), self.losses, color=COLOURS[0], marker=few, markersize=4
-        )
+        ax.plot(np.arange(len(self.losses)), self.losses, color=COLORS[0], marker=few, markersize=4)
         n_iter = len(self.losses) - 1
         ended = "converged" if self.converged else "not converged"
         ax.set_title(f"{ended} after {n_iter} iteration{'s' * (n_iter != 1)}", fontsize=10)
         ax.set_xlabel("iteration")
         ax.set_ylabel("loss (mean, the less the better)")
-        integer_ticks(ax)
+        set_integer_ticks(ax)
         tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

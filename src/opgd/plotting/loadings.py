@@ -6,18 +6,13 @@ import numpy as np
 
 from opgd._utils.validation import check_integer
 from opgd.core.types import FloatArray, IntArray
-from opgd.plotting._drawing import outside_legend, several_axes, tidy
-from opgd.plotting._fitted import (
-    axis_names,
-    check_has_axes,
-    checked_rows,
-    chosen_axes,
-    column_names,
-    correlations,
-    standardised_coefficients,
-)
-from opgd.plotting._styles import COLOURS, INK
-from opgd.plotting._text import shown_names
+from opgd.inspection.estimators import check_axes, check_has_axes, check_rows, get_column_names
+from opgd.inspection.loadings import compute_correlations, compute_standardized_coefficients
+from opgd.inspection.palette import COLORS
+from opgd.inspection.text import label_axes
+from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
+from opgd.plotting._styles import INK
+from opgd.plotting._text import format_names
 
 MOST_COLUMNS = 15
 MOST_AXES = 4
@@ -106,20 +101,20 @@ class LoadingsDisplay:
         """
         check_has_axes(estimator)
         n_components = len(estimator.components_)
-        own = chosen_axes(
-            range(min(MOST_AXES, n_components)) if axes is None else axes, n_components
-        )
-        coefficients = standardised_coefficients(estimator)[own]
+        first = range(min(MOST_AXES, n_components))
+        indices = check_axes(first if axes is None else axes, n_components)
+        coefficients = compute_standardized_coefficients(estimator)[indices]
         top = MOST_COLUMNS if top is None else check_integer("top", top, 1)
-        structure = None
+        correlations = None
         if X is not None:
-            structure = correlations(checked_rows(estimator, X), estimator.components_[own])
+            rows = check_rows(estimator, X)
+            correlations = compute_correlations(rows, estimator.components_[indices])
         display = cls(
             coefficients=coefficients,
-            correlations=structure,
-            columns=column_names(estimator),
+            correlations=correlations,
+            columns=get_column_names(estimator),
             order=np.argsort(-np.abs(coefficients), axis=1, kind="stable")[:, :top],
-            axis_labels=axis_names(estimator, own),
+            axis_labels=label_axes(estimator, indices),
         )
         return display.plot(ax) if draw else display
 
@@ -136,13 +131,13 @@ class LoadingsDisplay:
         self : LoadingsDisplay
         """
         n_drawn = self.order.shape[1]
-        panels = several_axes(ax, len(self.order), (5.2, 1.2 + 0.24 * n_drawn), 2)
-        shown = shown_names(self.columns)
+        panels = get_or_make_panels(ax, len(self.order), (5.2, 1.2 + 0.24 * n_drawn), 2)
+        shown = format_names(self.columns)
         for panel, i in zip(panels, range(len(panels)), strict=True):
             self._draw_axis(panel, i, shown)
         handles, names = panels[0].get_legend_handles_labels()
         last = panels[min(1, len(panels) - 1)]
-        outside_legend(last, handles[::-1], names[::-1], "")
+        draw_legend_outside(last, handles[::-1], names[::-1], "")
         if n_drawn < len(self.columns) and ax is None:
             note = f"the {n_drawn} largest coefficients of {len(self.columns)} on each axis"
             panels[0].figure.suptitle(note, fontsize=10)
@@ -153,9 +148,9 @@ class LoadingsDisplay:
         drawn = self.order[i]
         places = np.arange(len(drawn))
         label = "coefficient times\nstandard deviation"
-        ax.barh(places, self.coefficients[i, drawn], 0.6, color=COLOURS[0], label=label)
+        ax.barh(places, self.coefficients[i, drawn], 0.6, color=COLORS[0], label=label)
         if self.correlations is not None:
-            marks = {"marker": "D", "s": 24, "color": COLOURS[2], "zorder": 3}
+            marks = {"marker": "D", "s": 24, "color": COLORS[2], "zorder": 3}
             label = "correlation of column\nand score"
             ax.scatter(self.correlations[i, drawn], places, label=label, **marks)
         ax.axvline(0, color=INK, linewidth=0.8)

@@ -4,14 +4,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd.core.types import FloatArray
-from opgd.plotting._drawing import legend_columns, outside_legend, pyplot, tidy
-from opgd.plotting._fitted import check_has_axes, chosen_axes
-from opgd.plotting._projected import ProjectedRows, ellipses, project, region_scale
-from opgd.plotting._scatter import MOST_NAMES, draw_ellipses, draw_rows, row_handles
-from opgd.plotting._styles import INK, Style, class_styles
-from opgd.plotting._text import shown_names
-from opgd.plotting.projection import MOST_ROWS, gaussian_styles
+from opgd.inspection.estimators import check_axes, check_has_axes
+from opgd.inspection.projected import ProjectedRows, project
+from opgd.inspection.regions import (
+    compute_ellipses,
+    compute_marginal_densities,
+    compute_region_radius,
+)
+from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, import_pyplot, tidy
+from opgd.plotting._scatter import MOST_NAMES, draw_ellipses, draw_rows, make_row_handles
+from opgd.plotting._styles import INK, Style, make_class_styles
+from opgd.plotting._text import format_names
+from opgd.plotting.projection import MOST_ROWS, get_gaussian_styles
 
 MOST_AXES = 4
 MOST_INSIDE = 8
@@ -51,14 +55,14 @@ class PairsDisplay:
     """
 
     def __init__(self, projected: ProjectedRows, *, level: float = 0.9) -> None:
-        region_scale(level, 2)
-        self._projected = own = projected
+        compute_region_radius(level, 2)  # refuses levels outside (0, 1)
+        self._projected = projected
         self.level = level
-        self.scores, self.codes, self.names = own.scores, own.codes, own.names
-        self.kind, self.rows, self.n_rows = own.kind, own.rows, own.n_rows
-        self.means, self.covariances = own.means, own.covariances
-        self.gaussian_codes, self.axis_labels = own.gaussian_codes, own.axis_labels
-        self.points, self.densities = marginal_densities(own)
+        self.scores, self.codes, self.names = projected.scores, projected.codes, projected.names
+        self.kind, self.rows, self.n_rows = projected.kind, projected.rows, projected.n_rows
+        self.means, self.covariances = projected.means, projected.covariances
+        self.gaussian_codes, self.axis_labels = projected.gaussian_codes, projected.axis_labels
+        self.points, self.densities = compute_marginal_densities(projected)
 
     @classmethod
     def from_estimator(
@@ -90,12 +94,11 @@ class PairsDisplay:
         """
         check_has_axes(estimator)
         n_components = len(estimator.components_)
-        own = chosen_axes(
-            range(min(MOST_AXES, n_components)) if axes is None else axes, n_components
-        )
-        if len(own) < 2:
+        first = range(min(MOST_AXES, n_components))
+        indices = check_axes(first if axes is None else axes, n_components)
+        if len(indices) < 2:
             raise ValueError("pairs need two axes or more; ProjectionDisplay draws one.")
-        display = cls(project(estimator, X, y, own, max_rows), level=level)
+        display = cls(project(estimator, X, y, indices, max_rows), level=level)
         return display.plot(**plot_options) if draw else display
 
     def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
@@ -112,16 +115,16 @@ class PairsDisplay:
         -------
         self : PairsDisplay
         """
-        own, n_axes = self._projected, self.scores.shape[1]
-        grid, columns = ax, legend_columns(min(len(own.names), MOST_NAMES))
-        many = len(own.names) > MOST_INSIDE
+        projected, n_axes = self._projected, self.scores.shape[1]
+        grid, columns = ax, count_legend_columns(min(len(projected.names), MOST_NAMES))
+        many = len(projected.names) > MOST_INSIDE
         if grid is None:
             size = (2.5 * n_axes + (1.7 * columns if many else 0.0), 2.3 * n_axes)
-            grid = pyplot().subplots(n_axes, n_axes, figsize=size, layout="constrained")[1]
+            grid = import_pyplot().subplots(n_axes, n_axes, figsize=size, layout="constrained")[1]
         grid = np.array(grid, dtype=object)
         if grid.shape != (n_axes, n_axes):
             raise ValueError(f"ax must be axes of shape {(n_axes, n_axes)}, got {grid.shape}.")
-        styles, outlines = class_styles(len(own.names)), gaussian_styles(own)
+        styles, outlines = make_class_styles(len(projected.names)), get_gaussian_styles(projected)
         for i in range(n_axes):
             for j in range(n_axes):
                 if j > i:
@@ -131,7 +134,7 @@ class PairsDisplay:
                 else:
                     self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
         self._label(grid)
-        handles, names = row_handles(shown_names(own.names), styles, own.codes)
+        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
         if gaussians:
             from matplotlib.lines import Line2D
 
@@ -139,9 +142,9 @@ class PairsDisplay:
             names.append(f"ellipse: {100 * self.level:.3g} % of a\nGaussian, by the model")
         outside = many and ax is None  # above the diagonal there is room for few
         beside = grid[0, 0].figure if outside else grid[0, 0]
-        outside_legend(beside, handles, names, own.kind, makes_room=outside)
-        if own.n_rows > len(own.scores):
-            title = f"{len(own.scores)} of {own.n_rows} rows drawn"
+        draw_legend_outside(beside, handles, names, projected.kind, makes_room=outside)
+        if projected.n_rows > len(projected.scores):
+            title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)
         self.axes_, self.figure_ = grid, grid[0, 0].figure
         return self
@@ -149,12 +152,12 @@ class PairsDisplay:
     def _draw_pair(
         self, ax: Any, pair: list[int], styles: list[Style], outlines: list[Style] | None
     ) -> None:
-        own = self._projected
-        draw_rows(ax, own.scores[:, pair], own.codes, styles)
+        projected = self._projected
+        draw_rows(ax, projected.scores[:, pair], projected.codes, styles)
         if outlines is not None:
-            covariances = own.covariances[:, pair][:, :, pair]
-            shapes = ellipses(covariances, self.level)
-            draw_ellipses(ax, own.means[:, pair], *shapes, outlines)
+            covariances = projected.covariances[:, pair][:, :, pair]
+            shapes = compute_ellipses(covariances, self.level)
+            draw_ellipses(ax, projected.means[:, pair], *shapes, outlines)
             ax.autoscale_view()
 
     def _draw_densities(self, ax: Any, i: int, outlines: list[Style]) -> None:
@@ -182,19 +185,3 @@ class PairsDisplay:
                 ax.tick_params(labelleft=False)
             for ax in grid[i:, i]:  # one scale for each column
                 ax.set_xlim(grid[-1, i].get_xlim() if i < n_axes - 1 else None)
-
-
-def marginal_densities(own: ProjectedRows) -> tuple[FloatArray, FloatArray]:
-    """Points (200, q) and densities of the groups there, times their priors, (K, 200, q)."""
-    deviations = np.sqrt(np.diagonal(own.covariances, axis1=1, axis2=2))  # (C, q)
-    low = np.minimum((own.means - 3 * deviations).min(axis=0), own.scores.min(axis=0))
-    high = np.maximum((own.means + 3 * deviations).max(axis=0), own.scores.max(axis=0))
-    points = np.linspace(low, high, 200)
-    densities = np.zeros((len(own.gaussian_names), *points.shape))
-    priors = np.exp(own.log_priors) / np.exp(own.log_priors).sum()
-    for code, prior, mean, deviation in zip(
-        own.gaussian_codes, priors, own.means, deviations, strict=True
-    ):
-        z = (points - mean) / deviation
-        densities[code] += prior * np.exp(-0.5 * z * z) / (deviation * np.sqrt(2 * np.pi))
-    return points, densities

@@ -7,17 +7,16 @@ import numpy as np
 
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.plotting._arrows import LONGEST_AT_ARROW, Arrows, make_arrows, room_for_names
-from opgd.plotting._drawing import legend_columns, one_axes, outside_legend, tidy
-from opgd.plotting._fitted import check_has_axes, chosen_axes
-from opgd.plotting._projected import (
-    ProjectedRows,
-    ellipses,
-    limits,
-    project,
-    region_scale,
-    regions,
+from opgd.inspection.estimators import check_axes, check_has_axes
+from opgd.inspection.projected import ProjectedRows, project
+from opgd.inspection.regions import (
+    compute_decision_regions,
+    compute_ellipses,
+    compute_limits,
+    compute_region_radius,
 )
+from opgd.plotting._arrows import LONGEST_AT_ARROW, Arrows, make_arrows, widen_limits
+from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, get_or_make_axes, tidy
 from opgd.plotting._scatter import (
     MOST_NAMES,
     draw_arrows,
@@ -26,11 +25,11 @@ from opgd.plotting._scatter import (
     draw_regions,
     draw_rows,
     draw_wrong,
-    row_handles,
+    make_row_handles,
 )
 from opgd.plotting._strip import draw_strip
-from opgd.plotting._styles import INK, Style, class_styles
-from opgd.plotting._text import shown_names
+from opgd.plotting._styles import INK, Style, make_class_styles
+from opgd.plotting._text import format_names
 
 MOST_ROWS = 20_000
 SHORT = 3
@@ -39,7 +38,7 @@ SHORT = 3
 
 @dataclass(frozen=True)
 class Regions:
-    """The plane by its strongest class."""
+    """The most probable class at each point of the plane."""
 
     grid: FloatArray  # (2, 300), coordinates on the two axes
     codes: IntArray  # (300, 300), rows along the second axis
@@ -123,17 +122,18 @@ class ProjectionDisplay:
         regions: Regions | None = None,
         arrows: Arrows | None = None,
     ) -> None:
-        for own in fields(projected):
-            setattr(self, own.name, getattr(projected, own.name))
+        for field in fields(projected):
+            setattr(self, field.name, getattr(projected, field.name))
         self._projected = projected
         self.level = level
         n_axes = projected.scores.shape[1]
-        scale = region_scale(level, n_axes)
-        self.limits = limits(projected.scores, projected.gaussians, scale)
+        radius = compute_region_radius(level, n_axes)
+        self.limits = compute_limits(projected.scores, projected.gaussians, radius)
         if n_axes == 2:
-            self.ellipse_lengths, self.ellipse_angles = ellipses(projected.covariances, level)
+            ellipses = compute_ellipses(projected.covariances, level)
+            self.ellipse_lengths, self.ellipse_angles = ellipses
         else:
-            self.ellipse_lengths = scale * np.sqrt(projected.covariances[:, 0])
+            self.ellipse_lengths = radius * np.sqrt(projected.covariances[:, 0])
             self.ellipse_angles = np.zeros(len(projected.means))
         self.regions = regions
         self.arrows = arrows
@@ -197,7 +197,7 @@ class ProjectionDisplay:
         check_has_axes(estimator)
         if np.array_equal(axes, (0, 1)) and len(estimator.components_) == 1:
             axes = (0,)
-        pair = chosen_axes(axes, len(estimator.components_))
+        pair = check_axes(axes, len(estimator.components_))
         if len(pair) > 2:
             raise ValueError(f"axes must be one or two, got {axes!r}; PairsDisplay takes more.")
         projected = project(estimator, X, y, pair, max_rows)
@@ -206,10 +206,10 @@ class ProjectionDisplay:
             raise ValueError("decision_regions and arrows need two axes.")
         if check_integer("arrows", arrows):
             display.arrows = make_arrows(estimator, X, pair, arrows, display.limits)
-            display.limits = room_for_names(display.arrows, projected.center, display.limits)
+            display.limits = widen_limits(display.arrows, projected.center, display.limits)
         if decision_regions:
-            own = regions(projected.gaussians, projected.gaussian_codes, display.limits)
-            display.regions = Regions(*own)
+            gaussians, codes = projected.gaussians, projected.gaussian_codes
+            display.regions = Regions(*compute_decision_regions(gaussians, codes, display.limits))
         return display.plot(ax, **plot_options) if draw else display
 
     def plot(
@@ -237,71 +237,72 @@ class ProjectionDisplay:
         -------
         self : ProjectionDisplay
         """
-        own = self._projected
-        if mark_errors and own.wrong is None:
+        projected = self._projected
+        if mark_errors and projected.wrong is None:
             raise ValueError("mark_errors needs a classifier and labels y.")
-        width = 7.2 + 1.7 * (legend_columns(min(len(own.names), MOST_NAMES)) - 1) if legend else 5.6
-        ax = one_axes(ax, (width, 4.8))
-        styles = class_styles(len(own.names))
-        outlines = gaussian_styles(own)
-        points = own.scores
+        n_names = min(len(projected.names), MOST_NAMES)
+        width = 7.2 + 1.7 * (count_legend_columns(n_names) - 1) if legend else 5.6
+        ax = get_or_make_axes(ax, (width, 4.8))
+        styles = make_class_styles(len(projected.names))
+        outlines = get_gaussian_styles(projected)
+        points = projected.scores
         if points.shape[1] == 1:
-            points = draw_strip(ax, own, self.ellipse_lengths[:, 0], outlines, gaussians)
+            points = draw_strip(ax, projected, self.ellipse_lengths[:, 0], outlines, gaussians)
         else:
             self._draw_plane(ax, outlines, gaussians)
-        draw_rows(ax, points, own.codes, styles)
-        if mark_errors and own.wrong is not None and own.wrong.any():
-            draw_wrong(ax, points[own.wrong], len(points))
-        if own.n_rows > len(own.scores):
-            ax.set_title(f"{len(own.scores)} of {own.n_rows} rows drawn", fontsize=10)
+        draw_rows(ax, points, projected.codes, styles)
+        if mark_errors and projected.wrong is not None and projected.wrong.any():
+            draw_wrong(ax, points[projected.wrong], len(points))
+        if projected.n_rows > len(projected.scores):
+            ax.set_title(f"{len(projected.scores)} of {projected.n_rows} rows drawn", fontsize=10)
         tidy(ax)
         if legend:
-            handles, names = self._entries(styles, gaussians, mark_errors)
-            outside_legend(ax, handles, names, own.kind)
+            handles, names = self._make_legend_entries(styles, gaussians, mark_errors)
+            draw_legend_outside(ax, handles, names, projected.kind)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw_plane(self, ax: Any, outlines: list[Style], gaussians: bool) -> None:
-        own = self._projected
+        projected = self._projected
         if self.regions is not None:
-            # colours of labels would lie if they stood for clusters
+            # colors of labels would mislead if they stood for clusters
             white = Style("#ffffff", "o", True, "-")
-            n_groups = len(own.gaussian_names)
-            tints = class_styles(n_groups) if own.same_groups else [white] * n_groups
+            n_groups = len(projected.gaussian_names)
+            tints = make_class_styles(n_groups) if projected.same_groups else [white] * n_groups
             draw_regions(ax, self.regions.grid, self.regions.codes, tints)
         if gaussians:
-            draw_ellipses(ax, own.means, self.ellipse_lengths, self.ellipse_angles, outlines)
-            names = gaussian_badges(own)
+            draw_ellipses(ax, projected.means, self.ellipse_lengths, self.ellipse_angles, outlines)
+            names = get_gaussian_badges(projected)
             if names:
-                draw_badges(ax, own.means, names, outlines)
+                draw_badges(ax, projected.means, names, outlines)
         if self.arrows is not None:
-            tips = own.center + self.arrows.factor * self.arrows.shifts
-            shown = shown_names(self.arrows.names, LONGEST_AT_ARROW)
-            draw_arrows(ax, own.center, tips, shown, self.limits)
+            tips = projected.center + self.arrows.factor * self.arrows.shifts
+            shown = format_names(self.arrows.names, LONGEST_AT_ARROW)
+            draw_arrows(ax, projected.center, tips, shown, self.limits)
         ax.update_datalim(self.limits)
         ax.margins(0)
         ax.autoscale_view()
-        ax.set_xlabel(own.axis_labels[0])
-        ax.set_ylabel(own.axis_labels[1])
+        ax.set_xlabel(projected.axis_labels[0])
+        ax.set_ylabel(projected.axis_labels[1])
 
-    def _entries(
+    def _make_legend_entries(
         self, styles: list[Style], gaussians: bool, mark_errors: bool
     ) -> tuple[list[Any], list[str]]:
-        """Handles and names of the legend: the groups, and what else is drawn."""
+        """Return handles and names of the legend: the groups, and what else is drawn."""
         from matplotlib.lines import Line2D
 
-        own = self._projected
-        handles, names = row_handles(shown_names(own.names), styles, own.codes)
-        plane = own.scores.shape[1] == 2
+        projected = self._projected
+        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
+        plane = projected.scores.shape[1] == 2
         if gaussians:
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
             what = "ellipse" if plane else "bar"
-            whose = "Gaussian" if own.same_groups else "cluster's Gaussian"
+            whose = "Gaussian" if projected.same_groups else "cluster's Gaussian"
             names.append(f"{what}: {100 * self.level:.3g} % of a\n{whose}, by the model")
         if mark_errors:
             ring = {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
             handles.append(Line2D([], [], linestyle="", color=INK, **ring))  # type: ignore[arg-type]
-            names.append(f"wrongly classified\n({own.n_wrong} of {own.n_rows} rows)")
+            names.append(f"wrongly classified\n({projected.n_wrong} of {projected.n_rows} rows)")
         if self.regions is not None:
             handles.append(Line2D([], [], color="#888888", linewidth=0.8))
             names.append("border of the regions\nby these two axes")
@@ -313,17 +314,17 @@ class ProjectionDisplay:
         return handles, names
 
 
-def gaussian_styles(own: ProjectedRows) -> list[Style]:
-    """Styles of the Gaussians: those of their classes, or black where rows have other groups."""
-    if not own.same_groups:
-        return [Style(INK, "o", True, "-")] * len(own.means)
-    styles = class_styles(len(own.names))
-    return [styles[code] for code in own.gaussian_codes]
+def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
+    """Return styles of the Gaussians: of their classes, or black where rows have other groups."""
+    if not projected.same_groups:
+        return [Style(INK, "o", True, "-")] * len(projected.means)
+    styles = make_class_styles(len(projected.names))
+    return [styles[code] for code in projected.gaussian_codes]
 
 
-def gaussian_badges(own: ProjectedRows) -> list[str]:
-    """Names at the means, if all of them are short; of clusters their numbers."""
-    names = [name.removeprefix("cluster ") for name in own.gaussian_names]
+def get_gaussian_badges(projected: ProjectedRows) -> list[str]:
+    """Return names to write at the means, numbers for clusters; none if some are too long."""
+    names = [name.removeprefix("cluster ") for name in projected.gaussian_names]
     if max(map(len, names)) > SHORT:
         return []
-    return [shown_names([names[code]])[0] for code in own.gaussian_codes]
+    return [format_names([names[code]])[0] for code in projected.gaussian_codes]

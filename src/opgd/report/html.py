@@ -1,4 +1,4 @@
-"""A summary as one page of HTML: templates with autoescape, scripts inlined, nothing remote."""
+"""Rendering of a summary as one page: autoescaped templates, inlined scripts, nothing remote."""
 
 import base64
 import hashlib
@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from opgd.model_file import our_version
-from opgd.plotting._fitted import percentage
-from opgd.plotting._text import shortened
+from opgd._utils.versions import our_version
+from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -18,16 +17,16 @@ MOST_CLASSES = 20
 
 
 def render(summary: Summary) -> str:
-    """The page. The same summary gives the same text."""
+    """Render the page. The same summary gives the same text."""
     environment, plotly = packages()
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
     page: str = environment.get_template("report.html").render(
         s=summary,
-        policy=content_policy(plotly, script),
+        policy=make_content_policy(plotly, script),
         style=_inline((TEMPLATES / "style.css").read_text("utf-8")),
         plotly=_inline(plotly),
         script=_inline(script),
-        data=_inline(safe_json(summary.page)),
+        data=_inline(dump_safe_json(summary.page)),
         most_classes=MOST_CLASSES,
         version=our_version(),
     )
@@ -35,7 +34,7 @@ def render(summary: Summary) -> str:
 
 
 def packages() -> tuple[Any, str]:
-    """The environment of the templates, and plotly's script."""
+    """Return the environment of the templates, and plotly's script."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from plotly.offline import get_plotlyjs
@@ -50,28 +49,33 @@ def packages() -> tuple[Any, str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = {"fixed": fixed, "percent": percentage, "short": short, "small": small}
+    filters = {
+        "fixed": format_fixed,
+        "percent": format_percentage,
+        "short": shorten_name,
+        "small": format_small,
+    }
     environment.filters.update(filters)
     # a script's hash is taken of what a browser reads: it makes \n of \r\n
     return environment, get_plotlyjs().replace("\r\n", "\n")
 
 
-def content_policy(*scripts: str) -> str:
-    """Only these scripts run, nothing is fetched, and nothing is sent.
+def make_content_policy(*scripts: str) -> str:
+    """Return a policy by which only these scripts run, and nothing is fetched or sent.
 
     Plotly compiles the drawing of its WebGL scatter (hence unsafe-eval, for these scripts only),
     and sets styles of elements.
     """
     digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
-    hashes = " ".join(f"'sha256-{base64.b64encode(own).decode('ascii')}'" for own in digests)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
 
-def safe_json(data: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+def dump_safe_json(data: Any) -> str:
+    """Serialize to JSON that cannot end the script element it stands in."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":  # the last two are ASCII escapes already
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -79,7 +83,7 @@ def safe_json(data: Any) -> str:
 
 
 def _inline(text: str) -> Any:
-    """Text of ours, or of `safe_json`, that autoescape leaves alone."""
+    """Mark text of ours, or of `dump_safe_json`, as safe from autoescape."""
     from markupsafe import Markup
 
     if "</script" in text.lower() or "</style" in text.lower():
@@ -87,20 +91,20 @@ def _inline(text: str) -> Any:
     return Markup(text)  # nosec B704 # see the lines above
 
 
-def fixed(value: float | None, digits: int = 3) -> str:
-    """A number with so many decimals; a dash for none."""
+def format_fixed(value: float | None, digits: int = 3) -> str:
+    """Format a number with so many decimals, a missing one as a dash."""
     if value is None or value != value:
         return "\u2013"
     return f"{value:.{digits}f}".replace("-", "\u2212")
 
 
-def small(value: float) -> str:
-    """A probability that may be tiny."""
+def format_small(value: float) -> str:
+    """Format a probability that may be tiny."""
     if value >= 0.001:
         return f"{value:.3f}"
     return "< 1e\u2212300" if value < 1e-300 else f"{value:.0e}".replace("-", "\u2212")
 
 
-def short(text: str, longest: int = 40) -> str:
-    """Text that is not too long for a table; the whole of it is in the title of its element."""
-    return shortened(text, longest)
+def shorten_name(text: str, longest: int = 40) -> str:
+    """Shorten text for a table; the whole of it is in the title of its element."""
+    return shorten(text, longest)

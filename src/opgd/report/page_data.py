@@ -1,4 +1,4 @@
-"""What the page's pictures are made of: packed rows, names, Gaussians and the tour."""
+"""Plain data that the scripts of the page draw: packed rows, names, Gaussians and the tour."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,38 +6,29 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.plotting._fitted import (
-    column_names,
-    gaussian_groups,
-    group_names,
-    percentage,
-    plane_gaussians,
-    standardised_coefficients,
+from opgd.inspection.estimators import (
+    get_center,
+    get_column_names,
+    get_gaussian_groups,
+    get_group_names,
+    select_gaussians,
+    standardize_rows,
 )
-from opgd.plotting._projected import thinned
-from opgd.plotting._styles import COLOURS
-from opgd.report.rows import (
-    fitting_columns,
-    packed,
-    packed_centred,
-    packed_codes,
-    packed_columns,
-)
-from opgd.report.tables import column_order
-from opgd.report.tour import make_tour, principal_axes, standardised_rows, tour_data
+from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
+from opgd.inspection.palette import COLORS, SYMBOLS
+from opgd.inspection.text import format_percentage
+from opgd.inspection.thinning import thin
+from opgd.inspection.tour import compute_principal_axes, make_tour, to_plain_data
+from opgd.report.rows import pack, pack_centered, pack_codes, pack_columns, select_fitting_columns
 
 MOST_AXES = 10
 MOST_GAUSSIANS = 60
 WORST_CONDITION = 1e10
-SYMBOLS = [
-    "circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star",
-    "triangle-left", "triangle-right", "pentagon",
-]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Picture:
-    """All rows, and what is known of each."""
+    """All rows, with the labels, predictions and names of each."""
 
     rows: AnyArray
     labels: IntArray | None  # codes among the classes, -1 for none; None for a mixture
@@ -49,100 +40,100 @@ class Picture:
     names: list[str] | None
 
 
-def page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str, Any]:
-    """Plain data for the page, of at most so many rows."""
-    own = picture.predicted if picture.labels is None else picture.labels
-    drawn = thinned(own, max_rows)
-    standardised = standardised_rows(estimator, picture.rows[drawn])
-    coefficients = standardised_coefficients(estimator)[:MOST_AXES]
-    centred = standardised @ coefficients.T  # scores less those of the model's centre
-    centre = estimator.components_[:MOST_AXES] @ estimator._coordinates.center
-    pca_axes, tour = _tour(standardised_rows(estimator, picture.rows), coefficients)
-    pca = standardised @ pca_axes.T
-    columns = fitting_columns(column_order(estimator), len(drawn))
-    names = column_names(estimator)
+def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str, Any]:
+    """Return plain data for the page, of at most so many rows."""
+    groups = picture.predicted if picture.labels is None else picture.labels
+    drawn = thin(groups, max_rows)
+    standardized = standardize_rows(estimator, picture.rows[drawn])
+    coefficients = compute_standardized_coefficients(estimator)[:MOST_AXES]
+    centered_scores = standardized @ coefficients.T  # scores minus those of the model's center
+    center = estimator.components_[:MOST_AXES] @ get_center(estimator)
+    pca_axes, tour = _make_tour_data(standardize_rows(estimator, picture.rows), coefficients)
+    pca = standardized @ pca_axes.T
+    columns = select_fitting_columns(order_columns(estimator), len(drawn))
+    names = get_column_names(estimator)
     return {
         "n_drawn": len(drawn),
         "n_rows": len(picture.rows),
-        "rows": packed(drawn, "int32"),
+        "rows": pack(drawn, "int32"),
         "names": None if picture.names is None else [picture.names[i] for i in drawn],
         "axes": [
-            packed_centred(scores, float(c)) | {"name": name, "centre": float(c)}
+            pack_centered(scores, float(c)) | {"name": name, "centre": float(c)}
             for scores, c, name in zip(
-                centred.T, centre, _axis_names(estimator, len(centre)), strict=True
+                centered_scores.T, center, _label_axes(estimator, len(center)), strict=True
             )
         ],
         "pca": [
-            packed_centred(scores) | {"name": f"principal component {i + 1}"}
+            pack_centered(scores) | {"name": f"principal component {i + 1}"}
             for i, scores in enumerate(pca.T)
         ],
         "columns": [
-            own | {"name": names[j]}
-            for own, j in zip(packed_columns(picture.rows[drawn], columns), columns, strict=True)
+            column | {"name": names[j]}
+            for column, j in zip(pack_columns(picture.rows[drawn], columns), columns, strict=True)
         ],
         "n_columns": len(names),
-        "groupings": _groupings(estimator, picture, drawn),
+        "groupings": _make_groupings(estimator, picture, drawn),
         "values": [
-            packed_centred(picture.uncertainty[drawn]) | {"name": "uncertainty"},
-            packed_centred(picture.typicality[drawn]) | {"name": "typicality"},
+            pack_centered(picture.uncertainty[drawn]) | {"name": "uncertainty"},
+            pack_centered(picture.typicality[drawn]) | {"name": "typicality"},
         ],
         "tour": tour,
-        "gaussians": _gaussians(estimator, len(coefficients)),
-        "colours": COLOURS,
+        "gaussians": _make_gaussians(estimator, len(coefficients)),
+        "colours": COLORS,
         "symbols": SYMBOLS,
     }
 
 
-def _axis_names(estimator: Any, n_axes: int) -> list[str]:
-    """Counted from one, with the share of the gain where the model knows it."""
+def _label_axes(estimator: Any, n_axes: int) -> list[str]:
+    """Return labels of axes, counted from one, with their shares of the gain if there are any."""
     shares = getattr(estimator, "component_shares_", None)
     names = [f"axis {i + 1}" for i in range(n_axes)]
     if shares is None:
         return names
-    return [f"{name} ({percentage(shares[i])})" for i, name in enumerate(names)]
+    return [f"{name} ({format_percentage(shares[i])})" for i, name in enumerate(names)]
 
 
-def _tour(
-    standardised: FloatArray, coefficients: FloatArray
+def _make_tour_data(
+    standardized: FloatArray, coefficients: FloatArray
 ) -> tuple[FloatArray, dict[str, Any] | None]:
-    """Principal axes, and the way from them to the first two axes, where there are two."""
-    pca_axes = principal_axes(standardised)
+    """Return principal axes, and the way from them to the first two axes, if there are two."""
+    pca_axes = compute_principal_axes(standardized)
     plane = coefficients[:2]
     if min(len(plane), len(pca_axes)) < 2 or np.linalg.cond(plane) > WORST_CONDITION:
         return pca_axes, None
     tour, pca_axes = make_tour(pca_axes, plane)
-    return pca_axes, tour_data(tour)
+    return pca_axes, to_plain_data(tour)
 
 
-def _groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[dict[str, Any]]:
-    """Ways to colour rows by group; the first is shown."""
-    own = group_names(estimator)
+def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[dict[str, Any]]:
+    """Return the groupings by which rows can be colored; the first is shown."""
+    group_names = get_group_names(estimator)
 
     def grouping(name: str, names: list[str], codes: IntArray) -> dict[str, Any]:
-        return {"name": name, "names": names, "codes": packed_codes(codes[drawn])}
+        return {"name": name, "names": names, "codes": pack_codes(codes[drawn])}
 
     if picture.labels is not None:
         right = np.where(picture.labels < 0, -1, picture.labels != picture.predicted)
         return [
-            grouping("class", own, picture.labels),
-            grouping("predicted class", own, picture.predicted),
+            grouping("class", group_names, picture.labels),
+            grouping("predicted class", group_names, picture.predicted),
             grouping("right or wrong", ["right", "wrong"], right),
         ]
-    found = [grouping("cluster", own, picture.predicted)]
+    groupings = [grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):
-        found.append(grouping("cluster at the start", own, estimator.initial_labels_))
+        groupings.append(grouping("cluster at the start", group_names, estimator.initial_labels_))
     if picture.known is not None:
-        found.append(grouping("known class", picture.known_names, picture.known))
-    return found
+        groupings.append(grouping("known class", picture.known_names, picture.known))
+    return groupings
 
 
-def _gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
-    """Means and covariances on the axes that are drawn; None for more than can be seen."""
-    own = plane_gaussians(estimator, list(range(n_axes)))
-    if len(own.means) > MOST_GAUSSIANS:
+def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
+    """Return means and covariances on the drawn axes; None if they are too many to be seen."""
+    gaussians = select_gaussians(estimator, list(range(n_axes)))
+    if len(gaussians.means) > MOST_GAUSSIANS:
         return None
     return {
-        "groups": gaussian_groups(estimator).tolist(),
-        "means": own.means.tolist(),
-        "covariances": own.variances.tolist(),
+        "groups": get_gaussian_groups(estimator).tolist(),
+        "means": gaussians.means.tolist(),
+        "covariances": gaussians.variances.tolist(),
     }

@@ -1,36 +1,35 @@
-"""What a report says, as plain numbers and words: nothing here knows of HTML."""
+"""Everything a report shows, as plain numbers and words, before any HTML is made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from opgd._base.gaussian import GaussianClassifier
 from opgd._utils.labels import label_array
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.plotting._fitted import (
+from opgd.inspection.cross_validation import predict_held_out
+from opgd.inspection.estimators import (
     check_has_axes,
-    checked_rows,
-    class_codes,
-    column_names,
-    encode_any,
-    group_names,
+    check_rows,
+    get_column_names,
+    get_group_names,
+    has_classes,
 )
-from opgd.report.evaluation import Evaluation, evaluate, left_out_probabilities
-from opgd.report.page_data import Picture, page_data
-from opgd.report.rows import row_names
-from opgd.report.tables import (
+from opgd.inspection.evaluation import Evaluation, evaluate
+from opgd.inspection.labels import encode_any, encode_classes
+from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
+from opgd.inspection.tables import (
     Clusters,
-    Judged,
     ListedRow,
-    Loadings,
-    clusters,
-    doubtful_labels,
-    far_rows,
-    loadings,
+    PredictedRows,
+    list_doubtful_labels,
+    list_far_rows,
+    summarize_clusters,
 )
+from opgd.report.page_data import Picture, make_page_data
+from opgd.report.rows import get_row_names
 
 LONGEST_VALUE = 300
 
@@ -50,7 +49,7 @@ class Summary:
     facts: list[tuple[str, str]]
     parameters: list[tuple[str, str]]
     shares: list[float] | None  # of the gain, by axis
-    loadings: list[Loadings]
+    loadings: list[AxisLoadings]
     evaluation: Evaluation | None
     doubtful: list[ListedRow]
     n_doubtful: int
@@ -77,16 +76,16 @@ def summarise(
     check_has_axes(estimator)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
-    is_mixture = not isinstance(estimator, GaussianClassifier)
-    _check_given(is_mixture, y, X_test, y_test, groups)
-    rows = checked_rows(estimator, X, y)
+    is_mixture = not has_classes(estimator)
+    _check_arguments(is_mixture, y, X_test, y_test, groups)
+    rows = check_rows(estimator, X, y)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
     known, known_names = None, list[str]()
     evaluation, left_out = None, None
     if not is_mixture:
-        labels = class_codes(estimator, y)
-        evaluation, left_out = _evaluated(
+        labels = encode_classes(estimator, y)
+        evaluation, left_out = _evaluate(
             estimator, rows, y, labels, probabilities, (X_test, y_test), cv, groups
         )
     else:
@@ -94,11 +93,14 @@ def summarise(
         if y is not None:
             known_names, known = encode_any(y)
     typicality = estimator.typicality(X)
-    names = row_names(X, np.arange(len(rows)))
-    judged = Judged(labels, probabilities, typicality, names)
-    doubted = Judged(labels, probabilities if left_out is None else left_out, typicality, names)
-    doubtful, n_doubtful = doubtful_labels(doubted)
+    names = get_row_names(X, np.arange(len(rows)))
+    by_model = PredictedRows(labels, probabilities, typicality, names)
+    held_out = by_model if left_out is None else replace(by_model, probabilities=left_out)
+    doubtful, n_doubtful = list_doubtful_labels(held_out)
     predicted = np.argmax(probabilities, axis=1)
+    clusters = None
+    if is_mixture:
+        clusters = summarize_clusters(estimator, predicted, known, len(known_names))
     picture = Picture(
         rows=rows,
         labels=None if is_mixture else labels,
@@ -117,24 +119,24 @@ def summarise(
         n_rows=len(rows),
         n_features=rows.shape[1],
         n_axes=len(estimator.components_),
-        groups=group_names(estimator),
-        columns=column_names(estimator),
-        facts=_facts(estimator),
-        parameters=[(key, _short(value)) for key, value in estimator.get_params(False).items()],
-        shares=_plain(getattr(estimator, "component_shares_", None)),
-        loadings=loadings(estimator, rows),
+        groups=get_group_names(estimator),
+        columns=get_column_names(estimator),
+        facts=_list_facts(estimator),
+        parameters=[(key, _cut(value)) for key, value in estimator.get_params(False).items()],
+        shares=_to_floats(getattr(estimator, "component_shares_", None)),
+        loadings=select_largest_loadings(estimator, rows),
         evaluation=evaluation,
         doubtful=doubtful,
         n_doubtful=n_doubtful,
         doubtful_left_out=left_out is not None,
-        far=far_rows(judged),
-        clusters=clusters(estimator, predicted, known, len(known_names)) if is_mixture else None,
+        far=list_far_rows(by_model),
+        clusters=clusters,
         known_classes=known_names,
-        page=page_data(estimator, picture, max_rows),
+        page=make_page_data(estimator, picture, max_rows),
     )
 
 
-def _check_given(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
+def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
     if is_mixture and groups is not None:
         raise ValueError("groups are for classifiers: no row of a mixture is left out.")
     if (X_test is None) != (y_test is None):
@@ -145,7 +147,7 @@ def _check_given(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any
         raise ValueError("A report on a classifier needs y, the labels of the rows of X.")
 
 
-def _evaluated(
+def _evaluate(
     estimator: Any,
     rows: AnyArray,
     y: Any,
@@ -155,33 +157,33 @@ def _evaluated(
     cv: int,
     groups: Any,
 ) -> tuple[Evaluation | None, FloatArray | None]:
-    """Numbers on test rows, or on rows left out in turn, or on the training rows."""
+    """Evaluate on test rows, or on held-out rows, or on the training rows."""
     X_test, y_test = test
     if X_test is not None:
         test_labels = label_array(y_test)
-        check_consistent_length(checked_rows(estimator, X_test), test_labels)
-        codes = class_codes(estimator, test_labels)
+        check_consistent_length(check_rows(estimator, X_test), test_labels)
+        codes = encode_classes(estimator, test_labels)
         note = "rows given as test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
-    together = None if groups is None else _group_codes(groups)
-    left_out, how = left_out_probabilities(estimator, rows, label_array(y), labels, cv, together)
-    labelled = labels >= 0
-    if not labelled.any():
+    together = None if groups is None else _encode_groups(groups)
+    left_out, how = predict_held_out(estimator, rows, label_array(y), labels, cv, together)
+    labeled = labels >= 0
+    if not labeled.any():
         return None, None
     if left_out is not None:
-        return evaluate(left_out[labelled], labels[labelled], "cv", how), left_out
-    return evaluate(probabilities[labelled], labels[labelled], "training", how), None
+        return evaluate(left_out[labeled], labels[labeled], "cv", how), left_out
+    return evaluate(probabilities[labeled], labels[labeled], "training", how), None
 
 
-def _group_codes(groups: Any) -> IntArray:
+def _encode_groups(groups: Any) -> IntArray:
     codes = encode_any(groups)[1]
     if np.any(codes < 0):
         raise ValueError("groups has missing values; every row needs a group.")
     return codes
 
 
-def _facts(estimator: Any) -> list[tuple[str, str]]:
-    """What is worth knowing of the fit, in words."""
+def _list_facts(estimator: Any) -> list[tuple[str, str]]:
+    """List facts about the fit, in words."""
     facts = []
     if hasattr(estimator, "converged_"):
         ended = "converged" if estimator.converged_ else "not converged"
@@ -196,10 +198,10 @@ def _facts(estimator: Any) -> list[tuple[str, str]]:
     return facts
 
 
-def _plain(values: Any) -> list[float] | None:
+def _to_floats(values: Any) -> list[float] | None:
     return None if values is None else [float(value) for value in values]
 
 
-def _short(value: Any) -> str:
+def _cut(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"

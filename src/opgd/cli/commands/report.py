@@ -98,7 +98,7 @@ def _check_options(
     model: "Model", target: str | None, test: str | None, groups: str | None
 ) -> None:
     """Refuse models that a report cannot draw, and options that do not fit the model."""
-    from opgd.plotting._fitted import has_gaussians_on_axes
+    from opgd.inspection.estimators import has_gaussians_on_axes
 
     if not has_gaussians_on_axes(model.estimator):
         name = type(model.estimator).__name__

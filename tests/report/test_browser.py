@@ -10,8 +10,9 @@ import pytest
 from sklearn.datasets import load_wine
 
 from opgd import OPGDClassifier, OPGDMixture, write_report
-from opgd.report.tour import make_tour, principal_axes, standardised_rows
-from tests.tours import tour_matrices
+from opgd.inspection.estimators import standardize_rows
+from opgd.inspection.tour import compute_principal_axes, make_tour
+from tests.inspection.tours import tour_matrices
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
@@ -224,9 +225,9 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
 
 
 def test_the_tour_ends_at_the_scores(tab, rows, model):
-    standardised = standardised_rows(model, rows[0].to_numpy())
+    standardised = standardize_rows(model, rows[0].to_numpy())
     coefficients = (model.components_ * model._coordinates.scale)[:2]
-    tour, axes = make_tour(principal_axes(standardised), coefficients)
+    tour, axes = make_tour(compute_principal_axes(standardised), coefficients)
     pca, scores = standardised @ axes.T, standardised @ coefficients.T
     slider = tab.page.locator("#tour-slider")
     slider.focus()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opgd.report.tour import PARALLEL
+from opgd.inspection.tour import PARALLEL
 
 
 def tour_matrices(tour, t):

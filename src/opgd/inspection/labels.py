@@ -1,0 +1,26 @@
+"""Codes of labels: among the classes of a model, or among whatever labels there are."""
+
+from typing import Any
+
+import numpy as np
+
+from opgd._utils.labels import codes_among, is_missing, label_array
+from opgd.core.types import IntArray
+
+
+def encode_classes(classifier: Any, y: Any) -> IntArray:
+    """Return codes of labels among the classes, -1 for those that are missing or of no class."""
+    unlabeled = getattr(classifier, "unlabeled", np.nan)
+    return codes_among(label_array(y), classifier.classes_, unlabeled)
+
+
+def encode_any(y: Any) -> tuple[list[str], IntArray]:
+    """Return names and codes of labels that belong to no model, -1 for missing ones."""
+    labels = label_array(y)
+    missing = is_missing(labels, np.nan)
+    known = list(dict.fromkeys(labels[~missing].tolist()))
+    try:
+        known.sort()
+    except TypeError:  # labels of several types
+        known.sort(key=str)
+    return [str(label) for label in known], codes_among(labels, np.array(known, object), np.nan)

@@ -1,0 +1,81 @@
+"""What columns contribute to axes: standardized coefficients and correlations."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.estimators import get_feature_scale
+
+MOST_AXES = 6
+MOST_COLUMNS = 12
+
+
+def compute_standardized_coefficients(estimator: Any) -> FloatArray:
+    """Multiply coefficients by the standard deviations of the training columns, (q, p)."""
+    coefficients: FloatArray = estimator.components_ * get_feature_scale(estimator)
+    return coefficients
+
+
+def compute_correlations(X: AnyArray, components: FloatArray) -> FloatArray:
+    """Compute correlations of scores and columns, (q, p); nan where one of them is constant."""
+    columns = np.asarray(X, dtype=np.float64)
+    columns = columns - columns.mean(axis=0)  # scores of centered rows keep their digits
+    scores = columns @ components.T
+    spread = np.sqrt(np.mean(columns**2, axis=0))
+    # a constant column leaves rounding errors of its mean
+    spread[spread <= 8 * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)] = np.nan
+    score_spread = np.sqrt(np.mean(scores**2, axis=0))
+    score_spread[score_spread == 0] = np.nan
+    products: FloatArray = scores.T @ columns / len(columns)
+    return np.clip(products / (score_spread[:, None] * spread), -1.0, 1.0)
+
+
+def compute_loadings(estimator: Any, X: AnyArray | None) -> dict[str, FloatArray]:
+    """Compute all loadings of a fitted model, (q, p) each; correlations need rows."""
+    loadings = {
+        "coefficient": estimator.components_,
+        "standardised": compute_standardized_coefficients(estimator),
+    }
+    if X is not None:
+        loadings["correlation"] = compute_correlations(X, estimator.components_)
+    return loadings
+
+
+@dataclass(frozen=True)
+class AxisLoadings:
+    """Columns with the largest coefficients on one axis."""
+
+    axis: int
+    columns: list[int]
+    coefficients: list[float]  # times standard deviations of the training columns
+    correlations: list[float | None]  # of column and score; None for constant columns
+    largest: float
+
+
+def select_largest_loadings(estimator: Any, rows: AnyArray) -> list[AxisLoadings]:
+    """Select the columns with the largest coefficients, for each of the first axes."""
+    coefficients = compute_standardized_coefficients(estimator)[:MOST_AXES]
+    correlations = compute_correlations(rows, estimator.components_[:MOST_AXES])
+    return [
+        _select_columns(axis, *loadings)
+        for axis, loadings in enumerate(zip(coefficients, correlations, strict=True))
+    ]
+
+
+def _select_columns(axis: int, coefficients: FloatArray, correlations: FloatArray) -> AxisLoadings:
+    order = np.argsort(-np.abs(coefficients), kind="stable")[:MOST_COLUMNS]
+    return AxisLoadings(
+        axis=axis,
+        columns=order.tolist(),
+        coefficients=coefficients[order].tolist(),
+        correlations=[None if np.isnan(r) else float(r) for r in correlations[order]],
+        largest=float(np.abs(coefficients).max()),
+    )
+
+
+def order_columns(estimator: Any) -> IntArray:
+    """Order columns by their largest share of an axis, the most important first."""
+    sizes = np.abs(compute_standardized_coefficients(estimator))
+    return np.argsort(-(sizes / sizes.max(axis=1, keepdims=True)).max(axis=0), kind="stable")

@@ -1,0 +1,92 @@
+"""Rows and Gaussians on some axes of a model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opgd.core.gaussians import ProjectedGaussians
+from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.estimators import (
+    check_rows,
+    get_gaussian_groups,
+    get_group_names,
+    has_classes,
+    predict_codes,
+    select_gaussians,
+)
+from opgd.inspection.labels import encode_any, encode_classes
+from opgd.inspection.text import label_axes
+from opgd.inspection.thinning import thin
+
+
+@dataclass(frozen=True)
+class ProjectedRows:
+    """Rows and Gaussians on some axes; `ProjectionDisplay` documents the fields."""
+
+    scores: FloatArray
+    codes: IntArray
+    names: list[str]
+    kind: str
+    rows: IntArray
+    n_rows: int
+    wrong: AnyArray | None
+    n_wrong: int
+    means: FloatArray
+    covariances: FloatArray
+    log_priors: FloatArray
+    gaussian_codes: IntArray
+    gaussian_names: list[str]
+    axis_labels: list[str]
+    center: FloatArray
+
+    @property
+    def same_groups(self) -> bool:
+        """Whether rows are grouped by the classes (or clusters) of the Gaussians."""
+        return self.names == self.gaussian_names
+
+    @property
+    def gaussians(self) -> ProjectedGaussians:
+        """The Gaussians on these axes."""
+        return ProjectedGaussians(self.log_priors, self.means, self.covariances)
+
+
+def project(estimator: Any, X: Any, y: Any, axes: list[int], max_rows: int | None) -> ProjectedRows:
+    """Project rows of X on axes of a fitted model, thin them, and find their groups."""
+    n_rows = len(check_rows(estimator, X, y))
+    scores = np.asarray(estimator.transform(X), dtype=np.float64)[:, axes]
+    names, codes, kind = _group_rows(estimator, X, y)
+    wrong = None
+    if kind == "class":
+        wrong = (codes >= 0) & (codes != predict_codes(estimator, X))
+    rows = thin(codes, max_rows)
+    gaussians = select_gaussians(estimator, axes)
+    return ProjectedRows(
+        scores=scores[rows],
+        codes=codes[rows],
+        names=names,
+        kind=kind,
+        rows=rows,
+        n_rows=n_rows,
+        wrong=None if wrong is None else wrong[rows],
+        n_wrong=0 if wrong is None else int(wrong.sum()),
+        means=gaussians.means,
+        covariances=gaussians.variances,
+        log_priors=gaussians.log_priors,
+        gaussian_codes=get_gaussian_groups(estimator),
+        gaussian_names=get_group_names(estimator),
+        axis_labels=label_axes(estimator, axes),
+        center=scores.mean(axis=0),
+    )
+
+
+def _group_rows(estimator: Any, X: Any, y: Any) -> tuple[list[str], IntArray, str]:
+    """Return names of the groups, the group of each row, and what the groups are."""
+    names = get_group_names(estimator)
+    if has_classes(estimator):
+        if y is None:
+            return names, predict_codes(estimator, X), "predicted class"
+        return names, encode_classes(estimator, y), "class"
+    if y is None:
+        return names, estimator.predict(X), "cluster"
+    return *encode_any(y), "label"

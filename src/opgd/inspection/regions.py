@@ -1,0 +1,69 @@
+"""Ellipses, decision regions, marginal densities and limits of projected Gaussians."""
+
+import numpy as np
+from scipy.special import chdtri
+
+from opgd.core.gaussians import FORMS, ProjectedGaussians
+from opgd.core.scoring import log_sum_by_group, scores_log_joint
+from opgd.core.types import FloatArray, IntArray
+from opgd.inspection.projected import ProjectedRows
+
+GRID = 300
+MARGIN = 0.04
+N_POINTS = 200
+"""Points at which marginal densities are computed."""
+
+
+def compute_region_radius(level: float, n_axes: int) -> float:
+    """Compute the Mahalanobis distance within which a Gaussian has the share `level` of rows."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+    return float(np.sqrt(chdtri(n_axes, 1 - level)))
+
+
+def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Compute semi-axes (C, 2), the longer first, and angles of the longer in degrees (C,)."""
+    values, vectors = np.linalg.eigh(covariances)
+    lengths = compute_region_radius(level, 2) * np.sqrt(values[:, ::-1])
+    longer = vectors[:, :, -1]
+    return lengths, np.degrees(np.arctan2(longer[:, 1], longer[:, 0])) % 180
+
+
+def compute_limits(scores: FloatArray, gaussians: ProjectedGaussians, radius: float) -> FloatArray:
+    """Compute the range of scores and regions on each axis, with a margin, (2, n_axes)."""
+    extent = radius * np.sqrt(np.diagonal(gaussians.variances, axis1=1, axis2=2))
+    corners = np.vstack([scores, gaussians.means - extent, gaussians.means + extent])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return np.stack([low - MARGIN * (high - low), high + MARGIN * (high - low)])
+
+
+def compute_decision_regions(
+    gaussians: ProjectedGaussians, groups: IntArray, limits: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """Compute the most probable class at each point of a grid, by the Gaussians on two axes.
+
+    Returns the coordinates (2, GRID) and the classes (GRID, GRID), of which rows go upwards.
+    """
+    grid = np.linspace(limits[0], limits[1], GRID).T
+    points = np.stack([axis.ravel() for axis in np.meshgrid(*grid)])  # (2, GRID * GRID)
+    form = FORMS["full"]
+    joint = scores_log_joint(points, gaussians, form.factors(gaussians), form)
+    strongest = np.argmax(log_sum_by_group(joint, groups), axis=0)
+    return grid, strongest.reshape(GRID, GRID)
+
+
+def compute_marginal_densities(projected: ProjectedRows) -> tuple[FloatArray, FloatArray]:
+    """Compute points (200, q) and densities of the groups there, times priors, (K, 200, q)."""
+    means, scores = projected.means, projected.scores
+    deviations = np.sqrt(np.diagonal(projected.covariances, axis1=1, axis2=2))  # (C, q)
+    low = np.minimum((means - 3 * deviations).min(axis=0), scores.min(axis=0))
+    high = np.maximum((means + 3 * deviations).max(axis=0), scores.max(axis=0))
+    points = np.linspace(low, high, N_POINTS)
+    densities = np.zeros((len(projected.gaussian_names), *points.shape))
+    priors = np.exp(projected.log_priors) / np.exp(projected.log_priors).sum()
+    for code, prior, mean, deviation in zip(
+        projected.gaussian_codes, priors, means, deviations, strict=True
+    ):
+        z = (points - mean) / deviation
+        densities[code] += prior * np.exp(-0.5 * z * z) / (deviation * np.sqrt(2 * np.pi))
+    return points, densities

@@ -1,0 +1,32 @@
+"""Errors and calibration, counted by hand."""
+
+import numpy as np
+import pytest
+
+from opgd.inspection.evaluation import compute_calibration, evaluate
+
+
+def test_evaluation_counts_by_hand():
+    probabilities = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.45, 0.55]])
+    found = evaluate(probabilities, np.array([0, 1, 1, -1]), "test", "")
+    assert found.confusion.tolist() == [[1, 0], [1, 1]]
+    assert found.n_unknown == 1
+    assert found.error == 0.5  # a label that is no class counts as wrong
+    cut = np.finfo(float).eps
+    assert found.log_loss == pytest.approx(-np.log([0.9, 0.4, 0.8, cut]).mean())
+    assert found.recalls.tolist() == [1, 0.5]
+    assert found.precisions.tolist() == [0.5, 1]
+    assert found.confused_pairs() == [(1, 0, 1)]
+    assert found.calibration["n_rows"] == [2, 1, 1]
+    assert found.calibration["confidence"] == pytest.approx([0.575, 0.8, 0.9])
+    assert found.calibration["accuracy"] == [0, 1, 1]
+    assert found.calibration_error == pytest.approx((2 * 0.575 + 0.2 + 0.1) / 4)
+
+
+def test_calibrated_predictions_have_little_calibration_error(rng):
+    confidence = rng.uniform(0.5, 1, size=20000)
+    table = compute_calibration(confidence, rng.random(20000) < confidence)
+    assert np.allclose(table["accuracy"], table["confidence"], atol=0.03)
+    few = compute_calibration(np.full(10, 0.75), np.arange(10) < 8)
+    assert (few["low"], few["high"], few["n_rows"]) == ([0.7], [0.8], [10])
+    assert few["accuracy_low"] + few["accuracy_high"] == pytest.approx([0.4902, 0.9433], abs=1e-4)

@@ -1,0 +1,35 @@
+"""ComponentsDisplay: scores against sizes."""
+
+import numpy as np
+import pytest
+
+from opgd import OPGDClassifierCV
+from opgd.plotting import (
+    ComponentsDisplay,
+)
+from tests.plotting.helpers import X, Y
+
+
+def test_sizes_and_scores(model, mixture):
+    panels = ComponentsDisplay.from_estimator(model, X, Y, draw=False).panels
+    likelihoods, shares, errors = (panel.curves[0] for panel in panels)
+    np.testing.assert_allclose(likelihoods.values, model.component_log_likelihoods_)
+    assert shares.values.sum() == pytest.approx(1)
+    assert errors.values[-1] == pytest.approx(1 - model.score(X, Y))
+    panel = ComponentsDisplay.from_mixture(mixture, draw=False).panels[0]
+    assert [curve.name for curve in panel.curves] == ["BIC", "ICL"]
+    assert panel.chosen == (mixture.n_clusters_, mixture.selection_["bic"].min())
+    values = ComponentsDisplay.from_eigenvalues(mixture, draw=False).panels[0].curves[0].values
+    np.testing.assert_allclose(values, mixture.eigenvalues_)
+
+
+def test_scores_of_cross_validation():
+    search = OPGDClassifierCV((1, 2, 3), ridge=(0, 0.1), shrinkage=0, cv=3).fit(X, Y)
+    panel = ComponentsDisplay.from_cv(search, draw=False).panels[0]
+    curve, table = panel.curves[0], search.cv_results_
+    for size, value in zip(curve.sizes, curve.values, strict=True):
+        assert value == table["mean_test_score"][table["param_n_components"] == size].max()
+    assert panel.chosen == (search.n_components_, search.best_score_)
+    splits = [table[f"split{i}_test_score"][search.best_index_] for i in range(3)]
+    chosen = curve.standard_errors[curve.sizes == search.n_components_][0]
+    assert chosen == pytest.approx(np.std(splits, ddof=1) / np.sqrt(3))

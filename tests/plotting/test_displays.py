@@ -1,0 +1,176 @@
+"""All displays: what they refuse, that they draw, and whose axes and names they use."""
+
+import functools
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from opgd import OPGDClassifier, OPGDClassifierCV, compare
+from opgd.baselines import (
+    CommonPrincipalComponents,
+    FlexibleDiscriminantAnalysis,
+    GaussianMixturePursuit,
+    KernelDiscriminantAnalysis,
+    KernelNaiveBayes,
+    LikelihoodRatioPursuit,
+    RegularizedDiscriminantAnalysis,
+)
+from opgd.plotting import (
+    ComparisonDisplay,
+    ComponentsDisplay,
+    ConvergenceDisplay,
+    LoadingsDisplay,
+    PairsDisplay,
+    ProjectionDisplay,
+    loadings_table,
+)
+from tests.plotting.helpers import X, Y, arrays, legend_texts
+
+HOSTILE = [
+    "$x_1^2$", "_hidden", "__", "cost $5", r"\frac{$}{", "new\nline", "", "שלום", "😀", "中文",
+    "\ud800", "\u202eabc", "a" * 99 + "1", "a" * 99 + "2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda m: arrays(m, X, Y, axes=(0, 3)), ValueError, "axes"),
+        (lambda m: arrays(m, X, Y, axes=(0, 0)), ValueError, "different"),
+        (lambda m: arrays(m, X, Y, axes=(0, 1, 2)), ValueError, "PairsDisplay"),
+        (lambda m: arrays(m, X, Y, level=1.0), ValueError, "level"),
+        (lambda m: arrays(m, X, Y[:-1]), ValueError, "inconsistent"),
+        (lambda m: arrays(m, X, Y, axes=0, arrows=2), ValueError, "two axes"),
+        (lambda m: arrays(make_pipeline(m), X, Y), TypeError, "last step"),
+        (lambda m: arrays(RegularizedDiscriminantAnalysis(), X, Y), TypeError, "has axes"),
+        (lambda m: loadings_table(m, X, n_bootstrap=2), ValueError, "labels y"),
+        (lambda m: ComponentsDisplay.from_eigenvalues([1, 0.0]), ValueError, "positive"),
+        (lambda m: PairsDisplay.from_estimator(m, X, axes=[1]), ValueError, "two axes"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(model, call, error, words):
+    with pytest.raises(error, match=words):
+        call(model)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda own: ProjectionDisplay.from_estimator(own, X, Y, draw=False),
+        lambda own: PairsDisplay.from_estimator(own, X, Y, draw=False),
+        lambda own: LoadingsDisplay.from_estimator(own, X, draw=False),
+        lambda own: ComponentsDisplay.from_estimator(own, X, Y, draw=False),
+        lambda own: loadings_table(own, X),
+    ],
+    ids=["projection", "pairs", "loadings", "components", "table"],
+)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FlexibleDiscriminantAnalysis,
+        GaussianMixturePursuit,
+        KernelDiscriminantAnalysis,
+        KernelNaiveBayes,
+        LikelihoodRatioPursuit,
+    ],
+    ids=lambda own: own.__name__,
+)
+def test_baselines_without_gaussians_on_axes_are_refused_in_words(kind, draw):
+    with pytest.raises(TypeError, match=rf"^{kind.__name__} (is|has) .*axes"):
+        draw(fitted(kind))
+
+
+@functools.cache
+def fitted(kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return kind().fit(X, Y)
+
+
+def test_every_display_draws(plt, model, full, mixture):
+    search = OPGDClassifierCV((1, 2), shrinkage=0, ridge=0, cv=0.3, random_state=0).fit(X, Y)
+    table = compare(X, Y, ["LDA", "RDA"], cv=3, random_state=0, verbose=0)
+    cpc = CommonPrincipalComponents(2).fit(X.to_numpy(), Y)
+    displays = [
+        ProjectionDisplay.from_estimator(model, X, Y, arrows=3, mark_errors=True),
+        ProjectionDisplay.from_estimator(full, X, Y, decision_regions=True),
+        ProjectionDisplay.from_estimator(mixture, X, Y, decision_regions=True),
+        ProjectionDisplay.from_estimator(mixture, X, axes=0),
+        ProjectionDisplay.from_estimator(cpc, X.to_numpy(), Y, legend=False, gaussians=False),
+        ProjectionDisplay.from_estimator(OPGDClassifier(1).fit(X, Y), X, Y),
+        PairsDisplay.from_estimator(model, X, Y),
+        LoadingsDisplay.from_estimator(model, X, top=3),
+        ComponentsDisplay.from_estimator(model, X, Y),
+        ComponentsDisplay.from_cv(search),
+        ComponentsDisplay.from_mixture(mixture),
+        ComponentsDisplay.from_eigenvalues(mixture),
+        ConvergenceDisplay.from_estimator(model),
+        ComparisonDisplay.from_table(table),
+        ComparisonDisplay.from_table(table, "seconds"),
+    ]
+    assert len(plt.get_fignums()) == len(displays)
+    for display in displays:
+        display.figure_.canvas.draw()
+        plt.close(display.figure_)
+        assert display.plot() is display  # again, on a figure of its own
+
+
+def test_axes_of_the_caller_are_used(plt, model):
+    figure, grid = plt.subplots(2, 3)
+    display = ProjectionDisplay.from_estimator(model, X, Y, ax=grid[0, 0])
+    assert display.ax_ is grid[0, 0]
+    assert display.figure_ is figure
+    ComponentsDisplay.from_estimator(model, X, Y, ax=grid[1])
+    with pytest.raises(ValueError, match="2 axes for 3 panels"):
+        LoadingsDisplay.from_estimator(model, ax=grid[0, 1:])
+
+
+def test_hostile_names_are_shown_literally(plt, rng):
+    labels = np.repeat(np.array(HOSTILE, dtype=object), 12)
+    rows = 5 * rng.normal(size=(len(HOSTILE), 4)).repeat(12, axis=0) + rng.normal(
+        size=(len(labels), 4)
+    )
+    frame = pd.DataFrame(rows, columns=["$a$_b", "_c", "x" * 300, "😀 $"])
+    model = OPGDClassifier(n_components=2).fit(frame, labels)
+    display = ProjectionDisplay.from_estimator(
+        model, frame, labels, arrows=4, decision_regions=True
+    )
+    shown = legend_texts(display.ax_)
+    assert sorted(display.names) == sorted(HOSTILE)
+    for part in (r"\$x_1^2\$", "_hidden", "__", r"cost \$5", "new line", "(empty)", "[D800]"):
+        assert part in shown, part
+    assert sum(name.startswith("aaa") for name in shown) == 2
+    assert len(set(shown)) == len(shown)
+    strip = ProjectionDisplay.from_estimator(model, frame, labels, axes=1)
+    pairs = PairsDisplay.from_estimator(model, frame, labels)
+    loadings = LoadingsDisplay.from_estimator(model, frame)
+    assert "_c" in [text.get_text() for text in loadings.ax_.get_yticklabels()]
+    assert all(len(own.columns[2]) == 300 for own in [loadings])
+    for own in (display, strip, pairs, loadings):
+        own.figure_.canvas.draw()
+
+
+def test_arrays_need_no_matplotlib_and_drawing_names_the_extra():
+    program = """
+import sys
+sys.modules["matplotlib"] = None
+from sklearn.datasets import load_iris
+from opgd import OPGDClassifier
+from opgd.plotting import ConvergenceDisplay, PairsDisplay, ProjectionDisplay
+X, y = load_iris(return_X_y=True)
+model = OPGDClassifier().fit(X, y)
+ProjectionDisplay.from_estimator(model, X, y, arrows=2, decision_regions=True, draw=False)
+PairsDisplay.from_estimator(model, X, y, draw=False)
+try:
+    ConvergenceDisplay.from_estimator(model)
+except ImportError as error:
+    assert "opgd[plot]" in str(error)
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
