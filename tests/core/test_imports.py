@@ -8,7 +8,14 @@ import opgd.core
 
 CORE = Path(opgd.core.__file__).parent
 MAY_IMPORT = {"numpy", "scipy", "opgd"}
-MAY_IMPORT |= {"collections", "concurrent", "dataclasses", "functools", "itertools", "operator"}
+MAY_IMPORT |= {
+    "collections",
+    "concurrent",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "operator",
+}
 MAY_IMPORT |= {"abc", "contextlib", "math", "sys", "threading", "typing"}
 
 
