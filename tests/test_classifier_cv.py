@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -500,3 +500,24 @@ def test_bad_parameter_is_refused(name, value, wine):
 def test_one_standard_error_needs_several_splits(wine):
     with pytest.raises(ValueError, match="more than one split"):
         OPGDClassifierCV(**SMALL | {"cv": 0.3}, rule="one_se").fit(*wine)
+
+
+def test_metadata_are_routed_to_splitter_and_scorer(wine):
+    X, y = wine
+    seen = []
+
+    def score(y_true, y_pred, *, costs):
+        seen.append(len(costs))
+        return -np.average(y_true != y_pred, weights=costs)
+
+    groups = np.arange(len(y)) % 6
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(score).set_score_request(costs=True)
+        model = OPGDClassifierCV(**SMALL | {"cv": GroupKFold(3)}, scoring=scorer)
+        model.fit(X, y, groups=groups, costs=np.linspace(1, 2, len(y)))
+        assert model.n_splits_ == 3
+        assert set(seen) == {np.sum(groups % 3 == part) for part in range(3)}
+        with pytest.raises(TypeError, match="unexpected argument"):
+            model.fit(X, y, groups=groups, prices=np.ones(len(y)))
+    with pytest.raises(TypeError, match="enable metadata routing"):
+        OPGDClassifierCV(**SMALL).fit(X, y, costs=np.ones(len(y)))

@@ -13,7 +13,7 @@ if _typing.TYPE_CHECKING:
     from opgd.report import write_report
     from opgd.semi_supervised import OPGDSemiSupervised
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "DataWarning",
     "OPGDClassifier",

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from opgd.core import solvers
 from opgd.core.solvers import best_of, continued, maximise
 from opgd.core.starts import random_axes
 from tests.core.problems import small_objective
@@ -47,12 +48,34 @@ def test_callback_may_stop_the_search(rng):
     result = maximise(small_objective(rng), start_of(), on_iteration=stop_after_three)
     assert len(seen) == 3
     assert not result.converged
+    assert result.message == solvers.CALLBACK
 
 
 def test_a_tolerance_below_rounding_still_ends(rng):
     result = maximise(small_objective(rng), start_of(), tol=1e-300, max_iter=2000)
     assert result.converged
+    assert result.message in (solvers.NO_PROGRESS, solvers.CONVERGED)
     assert result.n_iter < 2000
+
+
+def test_the_result_says_why_the_search_stopped(rng):
+    objective = small_objective(rng)
+    messages = {n: maximise(objective, start_of(), max_iter=n).message for n in (0, 1, 500)}
+    assert messages == {0: solvers.NOT_SEARCHED, 1: solvers.MAX_ITER, 500: solvers.CONVERGED}
+
+
+def test_a_value_that_is_not_finite_is_not_convergence():
+    class Nowhere:
+        def value(self, at):
+            return -np.inf
+
+        def value_and_gradient(self, at):
+            return -np.inf, np.zeros_like(at)
+
+    with np.errstate(invalid="ignore"):
+        result = maximise(Nowhere(), start_of(), max_iter=5)
+    assert not result.converged
+    assert result.message == solvers.NOT_FINITE
 
 
 def test_best_of_several_counts_all_evaluations(rng):

@@ -46,7 +46,7 @@ from opgd.baselines import (
     RegularizedDiscriminantAnalysis,
     SlicedAverageVariance,
 )
-from opgd.baselines._bases import BASES, Basis
+from opgd.baselines._basis_functions import BASES, Basis
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.coordinates import Coordinates

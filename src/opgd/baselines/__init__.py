@@ -14,7 +14,7 @@ from opgd.baselines.mda import MixtureDiscriminantAnalysis
 from opgd.baselines.mixture_pursuit import GaussianMixturePursuit
 from opgd.baselines.pursuit import LikelihoodRatioPursuit
 from opgd.baselines.rda import RegularizedDiscriminantAnalysis
-from opgd.baselines.save import SlicedAverageVariance
+from opgd.baselines.sliced_variance import SlicedAverageVariance
 
 __all__ = [
     "AlternatingComponents",

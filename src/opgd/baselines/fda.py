@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from opgd._dask.lazy import rowwise
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_choice, check_integer, check_positive
-from opgd.baselines._bases import BASES, Basis, distinct_quantiles
+from opgd.baselines._basis_functions import BASES, Basis, distinct_quantiles
 from opgd.baselines._optimal_scores import optimal_scores
 from opgd.baselines._posterior import (
     Labelled,

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from opgd.cli.console import Terminal, make_grid, quote
+from opgd.cli.error_estimates import get_search_error, summarize_training
 from opgd.cli.errors import BadInput
-from opgd.cli.estimates import get_search_error, summarize_training
 from opgd.cli.options import AsJson, Force, Quiet
 
 AXES = {"digits": (9, 13, 20), "wine": (2, 3)}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from opgd.cli.console import Terminal, quote
+from opgd.cli.error_estimates import estimate_error, get_search_error, summarize_training
 from opgd.cli.errors import BadInput
-from opgd.cli.estimates import estimate_error, get_search_error, summarize_training
 from opgd.cli.model_summary import collect_facts, print_facts
 from opgd.cli.options import (
     MODEL,
