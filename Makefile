@@ -67,7 +67,7 @@ bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 bench-choosing: .venv/.has-bench  ## test errors of chosen models beside LDA and RDA (long)
-	PYTHONWARNINGS=ignore $(BIN)/python -m benchmarks subclasses neighbours
+	PYTHONWARNINGS=ignore $(BIN)/python -m benchmarks subclasses neighbors
 
 bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
 	$(BIN)/python -m benchmarks clustering orthogonality labels

@@ -32,7 +32,7 @@ SECTIONS: dict[str, Section] = {
     "cost": choosing.quietly(choosing.show_cost),
     "vowel": choosing.quietly(choosing.show_vowel),
     "subclasses": choosing.quietly(choosing.show_subclasses),
-    "neighbours": choosing.quietly(choosing.show_neighbours),
+    "neighbors": choosing.quietly(choosing.show_neighbors),
     "refinement": choosing.quietly(clustering.show_refinement),
     "clustering": clustering.show_table,
     "orthogonality": clustering.show_orthogonality,
@@ -46,7 +46,7 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
     "passes": passes.run,
     "dask": cluster.run,
 }
-LONG = ["subclasses", "neighbours", "clustering", "orthogonality", "labels", *SCALED_SECTIONS]
+LONG = ["subclasses", "neighbors", "clustering", "orthogonality", "labels", *SCALED_SECTIONS]
 """Sections that take many minutes or the better part of an hour, run when asked for."""
 
 

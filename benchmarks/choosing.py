@@ -35,7 +35,7 @@ def cv_model(**arguments: Any) -> OPGDClassifierCV:
 
 
 def rda(n_columns: int) -> GridSearchCV:
-    """Regularised discriminant analysis, its alpha chosen by the same cross-validation."""
+    """Regularized discriminant analysis, its alpha chosen by the same cross-validation."""
     alphas = np.linspace(0, 1, min(11, n_columns))
     model = OPGDClassifier(n_columns, covariance_type="full", init="lda", max_iter=0)
     return GridSearchCV(model, {"shrinkage": list(1 - alphas)}, cv=5, n_jobs=-1)
@@ -125,7 +125,7 @@ def show_subclasses(console: Console) -> bool:
     return kept
 
 
-def show_neighbours(console: Console) -> bool:
+def show_neighbors(console: Console) -> bool:
     """All data sets beside LDA and RDA on the same splits; False if a bound is not kept."""
     columns = [
         "OPGD\nCV",
@@ -140,7 +140,7 @@ def show_neighbours(console: Console) -> bool:
     table = make_table(["data set"], columns)
     means, near, lower = [], 0, 0
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("neighbours", total=N_SPLITS * len(NAMES))
+        task = progress.add_task("neighbors", total=N_SPLITS * len(NAMES))
         for name in NAMES:
             data = load(name)
             methods: dict[str, Callable[[], Any]] = {

@@ -31,12 +31,12 @@ LEAST_CHANGE = -1.5
 ORTHOGONALITIES = [0.1, 1.0, 10.0]
 MOST_COST = {"satellite": 1.0, "opt_digits": 1.0, "texture": 1.0, "pen_digits": 1.3}
 """Seconds of the refinement for each second of fitting the mixture that is refined."""
-MEASURES = ["adjusted Rand index", "normalised mutual information"]
+MEASURES = ["adjusted Rand index", "normalized mutual information"]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Standardised columns of a data set, and its classes."""
+    """Standardized columns of a data set, and its classes."""
 
     X: FloatArray  # (n_samples, n_features)
     y: AnyArray  # (n_samples,)
@@ -47,13 +47,13 @@ class Rows:
         return len(np.unique(self.y))
 
 
-def standardised(name: str) -> Rows:
+def standardized(name: str) -> Rows:
     """Columns of mean zero and variance one (divisor n); constant ones are zero."""
     data = load(name)
-    centred = data.X - data.X.mean(axis=0)
-    spread = centred.std(axis=0)
+    centered = data.X - data.X.mean(axis=0)
+    spread = centered.std(axis=0)
     constant = np.ptp(data.X, axis=0) == 0
-    return Rows(np.where(constant, 0.0, centred / np.where(constant, 1.0, spread)), data.y)
+    return Rows(np.where(constant, 0.0, centered / np.where(constant, 1.0, spread)), data.y)
 
 
 def agreement(y: AnyArray, labels: AnyArray) -> tuple[float, float]:
@@ -148,7 +148,7 @@ def _n_seeds(found: dict[str, FloatArray]) -> int:
 
 def show_table(console: Console) -> bool:
     """Refinements with both metrics, and what "auto" adds; False if a bound is not kept."""
-    data = {name: standardised(name) for name in NAMES}
+    data = {name: standardized(name) for name in NAMES}
     found, kept = {}, True
     for metric, bound in (("covariance", True), ("identity", False)):
         found[metric] = refinements(console, data, N_SEEDS, metric=metric, init="kmeans")
@@ -174,7 +174,7 @@ def show_starts(console: Console, data: dict[str, Rows], kmeans: FloatArray) -> 
 
 def show_orthogonality(console: Console) -> bool:
     """Final agreement under weak and strong penalties."""
-    data = {name: standardised(name) for name in NAMES}
+    data = {name: standardized(name) for name in NAMES}
     found = [
         refinements(console, data, N_FEWER_SEEDS, init="kmeans", orthogonality=weight)
         for weight in ORTHOGONALITIES
@@ -195,7 +195,7 @@ def show_refinement(console: Console) -> bool:
     table = make_table(["data set"], headings)
     all_kept = True
     for name, bound in MOST_COST.items():
-        rows = standardised(name)
+        rows = standardized(name)
         mixture = GaussianMixture(rows.n_clusters, random_state=0, max_iter=200)
         model = OPGDMixture(rows.n_clusters, init=mixture)
         seconds = fastest(  # the mixture first: the refinement starts from it as it is then
@@ -209,7 +209,7 @@ def show_refinement(console: Console) -> bool:
         table.add_row(name, str(rows.n_clusters), *numbers, f"{bound:.1f}", verdict(kept))
     how = (
         f"Best of {N_RUNS} in turns: scikit-learn's GaussianMixture with full covariances from "
-        "k-means, and OPGDMixture from that mixture; standardised columns, one thread."
+        "k-means, and OPGDMixture from that mixture; standardized columns, one thread."
     )
     show(console, "Cost of the refinement", table, how)
     return all_kept

@@ -12,7 +12,7 @@ from opgd.core.engines import Engine, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.targets import Labelled
+from opgd.core.targets import Labeled
 from opgd.core.types import FloatArray, IntArray
 
 N_RUNS = 7
@@ -24,7 +24,7 @@ ORDERS: dict[str, Order] = {"row-major": "C", "class-major": "F"}
 
 @dataclass(frozen=True)
 class Shape:
-    """Size of a labelled problem."""
+    """Size of a labeled problem."""
 
     n_rows: int
     n_columns: int
@@ -64,7 +64,7 @@ def pose(engine: Engine, labels: IntArray, means: FloatArray) -> Objective:
         moments,
         np.log(moments.priors),
         FORMS["diag"],
-        Labelled(np.arange(n_classes)),
+        Labeled(np.arange(n_classes)),
     )
 
 

@@ -15,7 +15,7 @@ DATA_SETS = ["opt_digits", "pen_digits", "satellite", "texture"]
 N_DRAWS = 10
 N_LABELS = 5
 LEAST_GAIN = 0.02
-"""Of mean error over LDA on the labelled rows."""
+"""Of mean error over LDA on the labeled rows."""
 
 
 def few_labels(codes: AnyArray, seed: int) -> AnyArray:
@@ -29,7 +29,7 @@ def few_labels(codes: AnyArray, seed: int) -> AnyArray:
 
 
 def errors(X: FloatArray, codes: AnyArray, seed: int) -> list[float]:
-    """Errors on the unlabelled rows: LDA, self-training, ours, ours with full covariances."""
+    """Errors on the unlabeled rows: LDA, self-training, ours, ours with full covariances."""
     labels = few_labels(codes, seed)
     known, hidden = labels >= 0, labels < 0
     lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
@@ -60,9 +60,9 @@ def show_labels(console: Console) -> bool:
     table.add_row("mean", *[f"{error:.4f}" for error in means], verdict(kept))
     show(
         console,
-        f"{N_LABELS} labels per class: error on the unlabelled rows",
+        f"{N_LABELS} labels per class: error on the unlabeled rows",
         table,
-        f"Means of {N_DRAWS} draws of the labels, columns standardised. Bounds: LDA less "
+        f"Means of {N_DRAWS} draws of the labels, columns standardized. Bounds: LDA less "
         f"{LEAST_GAIN}, and self-training.",
     )
     return kept

@@ -62,7 +62,7 @@ CASES = [
 ]
 """With two axes, and with one fewer than classes.
 
-On the five of Satellite, neighbours find more than one Gaussian a class can.
+On the five of Satellite, neighbors find more than one Gaussian a class can.
 """
 
 
@@ -84,7 +84,7 @@ class Split:
 
 
 def nca(n_axes: int, **settings: Any) -> Any:
-    """Neighbourhood components of standardised columns, then five neighbours."""
+    """Neighborhood components of standardized columns, then five neighbors."""
     components = NeighborhoodComponentsAnalysis(
         n_axes, max_iter=NCA_ITERATIONS, random_state=0, **settings
     )

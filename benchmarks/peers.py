@@ -81,7 +81,7 @@ PEERS = {
 def torch_evaluation(
     loss: Callable[..., Any], X: FloatArray, y: IntArray, means: FloatArray, log_priors: FloatArray
 ) -> Evaluation:
-    """Value and gradient by autograd, of centred rows; class covariances are the identity."""
+    """Value and gradient by autograd, of centered rows; class covariances are the identity."""
     torch = import_module("torch")
     X, y, means, log_priors = map(torch.from_numpy, (X, y, means, log_priors))
     covariances = torch.eye(X.shape[1], dtype=X.dtype).repeat(len(means), 1, 1)

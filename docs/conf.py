@@ -46,7 +46,7 @@ html_theme_options = {
 }
 alone = ["index", "changelog", "api", "coming_from", "results", "the_paper_and_the_code"]
 alone += ["benchmarks", "contributing", "architecture", "extending", "gallery/index"]
-html_sidebars = {page: [] for page in alone}  # pages that have no neighbours to list
+html_sidebars = {page: [] for page in alone}  # pages that have no neighbors to list
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "gallery"
 ORDER = ["digits", "vowel", "satellite", "two_classes", "subclasses", "loadings", "tour"]

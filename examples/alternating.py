@@ -28,10 +28,10 @@ def falls(curve: list[float]) -> Any:
 
 def draw(axes: Any, curves: dict[str, list[float]], n_components: int) -> None:
     """Likelihoods per row by iteration, with a mark at every fall."""
-    for (name, curve), colour in zip(curves.items(), [ORANGE, BLUE], strict=True):
+    for (name, curve), color in zip(curves.items(), [ORANGE, BLUE], strict=True):
         values = -np.array(curve)
         fell = falls(curve)
-        axes.plot(values, color=colour, label=f"{name}: {len(fell)} falls in {len(curve) - 1}")
+        axes.plot(values, color=color, label=f"{name}: {len(fell)} falls in {len(curve) - 1}")
         axes.plot(fell, values[fell], ".", color=RED, markersize=5)
     axes.set_title(f"{n_components} axes")
     axes.set_xlabel("iteration (a red dot: the likelihood fell)")

@@ -36,9 +36,9 @@ Grid = dict[str, list[float]]
 
 QDA_GRID: Grid = {"reg_param": [0.01, 0.1, 0.3, 0.5, 0.7]}  # with 0, class covariances are singular
 COVERAGE = 0.9
-# Petroff's ten, which stay distinct in the common kinds of colour blindness
-COLOURS = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6"]
-COLOURS += ["#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"]
+# Petroff's ten, which stay distinct in the common kinds of color blindness
+COLORS = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6"]
+COLORS += ["#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def chosen(estimator: Any, grid: Grid) -> Any:
 
 
 def chosen_opgd() -> OPGDClassifierCV:
-    """Number of axes and regularisation by the same rule."""
+    """Number of axes and regularization by the same rule."""
     return OPGDClassifierCV(
         n_components=(9, 13, 20),
         shrinkage=(0, 0.5),
@@ -135,18 +135,18 @@ def make_panel(title: str, axes: str, projection: Any, split: Split) -> Panel:
 def draw_panel(axes: Any, panel: Panel, y_test: Array) -> None:
     """Test rows as digits, a badge and an ellipse for each class."""
     radius = np.sqrt(chi2.ppf(COVERAGE, df=2))
-    for digit, colour in enumerate(COLOURS):
+    for digit, color in enumerate(COLORS):
         x, y = panel.scores[y_test == digit].T
-        axes.scatter(x, y, s=20, marker=f"${digit}$", color=colour, linewidths=0.3)
+        axes.scatter(x, y, s=20, marker=f"${digit}$", color=color, linewidths=0.3)
         variances, vectors = np.linalg.eigh(panel.covariances[digit])
         size = 2 * radius * np.sqrt(variances)
         angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
         ellipse = {"xy": panel.means[digit], "width": size[0], "height": size[1], "angle": angle}
-        axes.add_patch(Ellipse(**ellipse, facecolor=colour, alpha=0.13))
-        axes.add_patch(Ellipse(**ellipse, facecolor="none", edgecolor=colour, linewidth=1.5))
-        badge = {"boxstyle": "circle,pad=0.18", "fc": "white", "ec": colour, "lw": 1.8}
-        centre = {"ha": "center", "va": "center", "weight": "bold", "fontsize": 9, "zorder": 5}
-        axes.text(*panel.means[digit], str(digit), color="#222222", bbox=badge, **centre)
+        axes.add_patch(Ellipse(**ellipse, facecolor=color, alpha=0.13))
+        axes.add_patch(Ellipse(**ellipse, facecolor="none", edgecolor=color, linewidth=1.5))
+        badge = {"boxstyle": "circle,pad=0.18", "fc": "white", "ec": color, "lw": 1.8}
+        center = {"ha": "center", "va": "center", "weight": "bold", "fontsize": 9, "zorder": 5}
+        axes.text(*panel.means[digit], str(digit), color="#222222", bbox=badge, **center)
 
     # the frame holds all ellipses; a row far out must not shrink everything else
     extent = radius * np.sqrt(np.diagonal(panel.covariances, axis1=1, axis2=2))

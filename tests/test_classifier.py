@@ -1,4 +1,4 @@
-"""What OPGDClassifier promises: optima, invariances, agreement with neighbours, manners."""
+"""What OPGDClassifier promises: optima, invariances, agreement with neighbors, manners."""
 
 import numpy as np
 import pandas as pd
@@ -390,7 +390,7 @@ def test_html_description_is_made_for_fitted_and_unfitted(iris):
 
 
 @pytest.mark.filterwarnings("ignore::opgd.DataWarning")
-def test_digits_generalise():
+def test_digits_generalize():
     X, y = load_digits(return_X_y=True)
     scores = cross_val_score(OPGDClassifier(ridge=0.05), X, y, cv=3)
     assert scores.mean() > 0.9

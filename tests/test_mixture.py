@@ -43,14 +43,14 @@ def iris():
 
 
 def clouds(rng, n_clusters, n_features=5, distance=10.0, sizes=60):
-    """Clusters of unequal shapes whose centres are at least `distance` apart."""
+    """Clusters of unequal shapes whose centers are at least `distance` apart."""
     steps = rng.normal(size=(n_clusters, n_features))
-    centres = np.cumsum(steps / np.linalg.norm(steps, axis=1)[:, None], axis=0)
-    apart = np.linalg.norm(centres[:, None] - centres, axis=2)[~np.eye(n_clusters, dtype=bool)]
+    centers = np.cumsum(steps / np.linalg.norm(steps, axis=1)[:, None], axis=0)
+    apart = np.linalg.norm(centers[:, None] - centers, axis=2)[~np.eye(n_clusters, dtype=bool)]
     y = np.repeat(np.arange(n_clusters), sizes)
     widths = rng.uniform(0.5, 1.0, size=(n_clusters, n_features))
     X = rng.normal(size=(len(y), n_features)) * widths[y]
-    return X + distance * (centres / apart.min())[y], y
+    return X + distance * (centers / apart.min())[y], y
 
 
 def same_partition(first, second):
@@ -121,7 +121,7 @@ def test_papers_refinement_from_the_reference_start(name, before, after, referen
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(after, abs=0.01)
 
 
-def test_penalised_gradient_in_every_metric_agrees_with_central_differences(wine, rng):
+def test_penalized_gradient_in_every_metric_agrees_with_central_differences(wine, rng):
     X, y = wine
     frame = make_frame(RowEngine(X, y, rng.uniform(0.1, 3, len(X))))
     for metric in ("identity", "covariance"):

@@ -47,11 +47,11 @@ def five_of_each(y, rng):
     return few
 
 
-def noisy_problem(rng, n_labelled=24):
+def noisy_problem(rng, n_labeled=24):
     """Classes that overlap, so that rounds may end early."""
     y = rng.integers(0, 3, 120)
     X = rng.normal(size=(120, 3)) + 1.2 * np.eye(3)[y]
-    return X, np.where(np.arange(120) < n_labelled, y, -1)
+    return X, np.where(np.arange(120) < n_labeled, y, -1)
 
 
 def contrary_problem():
@@ -89,7 +89,7 @@ def assert_usable(model, X):
     ],
     ids=str,
 )
-def test_with_all_rows_labelled_it_is_the_classifier(settings, weighted, wine, rng):
+def test_with_all_rows_labeled_it_is_the_classifier(settings, weighted, wine, rng):
     X, y = wine
     weights = rng.integers(0, 4, len(X)) if weighted else None
     model = OPGDSemiSupervised(**settings).fit(X, y, sample_weight=weights)
@@ -104,7 +104,7 @@ def test_with_all_rows_labelled_it_is_the_classifier(settings, weighted, wine, r
     "nothing", [np.full(178, -1), np.full(178, np.nan), [None] * 178, np.full(178, None)]
 )
 def test_without_labels_the_mixture_is_named(nothing, wine):
-    with pytest.raises(ValueError, match=r"no labelled rows.*OPGDMixture"):
+    with pytest.raises(ValueError, match=r"no labeled rows.*OPGDMixture"):
         OPGDSemiSupervised().fit(wine[0], nothing)
 
 
@@ -116,7 +116,7 @@ def test_without_y_the_mixture_is_named(wine):
 def test_labels_of_weight_zero_only_are_no_labels(wine):
     X, y = wine
     few = some_of(y)
-    with pytest.raises(ValueError, match=r"no labelled rows.*OPGDMixture"):
+    with pytest.raises(ValueError, match=r"no labeled rows.*OPGDMixture"):
         OPGDSemiSupervised().fit(X, few, sample_weight=(few < 0).astype(float))
 
 
@@ -125,7 +125,7 @@ def test_labels_of_weight_zero_only_are_no_labels(wine):
 
 @IGNORE_DATA
 @pytest.mark.parametrize(("name", "draw"), [("texture", 0), ("texture", 1), ("opt_digits", 0)])
-def test_unlabelled_rows_bring_more_than_shrinking(name, draw, load):
+def test_unlabeled_rows_bring_more_than_shrinking(name, draw, load):
     X, y, _ = load(name)
     few = five_of_each(y, np.random.default_rng(draw))
     free = few == None  # noqa: E711
@@ -137,7 +137,7 @@ def test_unlabelled_rows_bring_more_than_shrinking(name, draw, load):
 
 
 @BOTH_FORMS
-def test_rounds_and_unlabelled_rows_help_on_wine(covariance_type, wine):
+def test_rounds_and_unlabeled_rows_help_on_wine(covariance_type, wine):
     X, y = wine
     few = some_of(y, 12)
     model = OPGDSemiSupervised(covariance_type=covariance_type).fit(X, few)
@@ -174,7 +174,7 @@ def test_priors_are_shares_of_all_rows(rng):
 
 
 @BOTH_FORMS
-def test_labelled_rows_keep_their_class_even_if_it_is_wrong(covariance_type, wine):
+def test_labeled_rows_keep_their_class_even_if_it_is_wrong(covariance_type, wine):
     X, y = wine
     few = some_of(y)
     few[[0, 60, 150]] = [2, 0, 1]
@@ -185,7 +185,7 @@ def test_labelled_rows_keep_their_class_even_if_it_is_wrong(covariance_type, win
     assert model.predict(X[:1])[0] == 0
 
 
-def test_unlabelled_rows_get_what_would_be_predicted(iris):
+def test_unlabeled_rows_get_what_would_be_predicted(iris):
     X, y = iris
     few = some_of(y)
     model = OPGDSemiSupervised(covariance_type="full", shrinkage=0.1).fit(X, few)
@@ -195,7 +195,7 @@ def test_unlabelled_rows_get_what_would_be_predicted(iris):
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
 
 
-# --- ways to say "unlabelled" -----------------------------------------------------------------
+# --- ways to say "unlabeled" -----------------------------------------------------------------
 
 
 def spelled(few, names, missing):
@@ -400,7 +400,7 @@ def test_no_more_rounds_are_made_than_asked_for(n_rounds, wine):
     assert np.mean(model.transduction_ == y) > 0.9
 
 
-def test_rounds_end_when_labelled_rows_get_other_classes(monkeypatch):
+def test_rounds_end_when_labeled_rows_get_other_classes(monkeypatch):
     X, few = contrary_problem()
     known = few >= 0
     model = OPGDSemiSupervised(n_rounds=50).fit(X, few)
@@ -424,7 +424,7 @@ def test_a_failed_round_is_not_kept(monkeypatch, wine):
 
 
 def test_an_error_within_one_standard_error_goes_on(monkeypatch, wine):
-    X, few = wine[0], some_of(wine[1])  # 30 labelled rows: of 0.2 the standard error is 0.07
+    X, few = wine[0], some_of(wine[1])  # 30 labeled rows: of 0.2 the standard error is 0.07
     errors = iter([0.14, 0.2, 0.2, 0.2])
     monkeypatch.setattr("opgd._fit.self_training._error", lambda *_: next(errors))
     assert OPGDSemiSupervised(n_rounds=4).fit(X, few).n_rounds_ == 4
@@ -483,7 +483,7 @@ def test_rows_without_weight_get_labels_and_do_not_count(wine, rng):
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1)
 
 
-def test_labelled_rows_of_weight_zero_keep_their_class(wine):
+def test_labeled_rows_of_weight_zero_keep_their_class(wine):
     X, y = wine
     few, weights = some_of(y), np.ones(len(X))
     few[0], weights[0] = 2, 0  # it looks like class 0
@@ -590,7 +590,7 @@ def test_one_label_of_each_class_is_enough_on_wine(covariance_type, wine):
     assert_usable(model, X)
 
 
-def test_a_class_with_a_single_labelled_row(wine):
+def test_a_class_with_a_single_labeled_row(wine):
     X, y = wine
     few = some_of(y)
     few[few == 2] = -1
@@ -600,7 +600,7 @@ def test_a_class_with_a_single_labelled_row(wine):
     assert_usable(model, X)
 
 
-def test_one_class_is_refused_where_rows_are_unlabelled(wine):
+def test_one_class_is_refused_where_rows_are_unlabeled(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"of one class \('only'\).*unlabeled"):
         OPGDSemiSupervised().fit(X, np.where(some_of(y) == 0, "only", None))
@@ -648,11 +648,11 @@ def test_collinear_columns_are_named_and_change_little(iris):
     assert_usable(model, more)
 
 
-@pytest.mark.parametrize("labelled", [True, False])
-def test_a_column_constant_among_labelled_or_unlabelled_rows(labelled, wine):
+@pytest.mark.parametrize("labeled", [True, False])
+def test_a_column_constant_among_labeled_or_unlabeled_rows(labeled, wine):
     X, y = wine[0].copy(), wine[1]
     few = some_of(y)
-    X[(few >= 0) == labelled, 3] = X[0, 3]
+    X[(few >= 0) == labeled, 3] = X[0, 3]
     model = OPGDSemiSupervised().fit(X, few)
     assert np.mean(model.transduction_ == y) > 0.9
     assert_usable(model, X)
@@ -754,7 +754,7 @@ def test_works_in_pipelines(wine):
     np.testing.assert_allclose(pipeline.predict_proba(X), direct.predict_proba(X), atol=1e-6)
 
 
-def test_searches_choose_by_labelled_rows_that_are_held_out(wine):
+def test_searches_choose_by_labeled_rows_that_are_held_out(wine):
     X, y = wine
     few = some_of(y, 3)
     known = np.flatnonzero(few >= 0)
@@ -765,7 +765,7 @@ def test_searches_choose_by_labelled_rows_that_are_held_out(wine):
 
 
 @IGNORE_DATA
-def test_searches_run_with_unlabelled_rows_in_every_fold(wine):
+def test_searches_run_with_unlabeled_rows_in_every_fold(wine):
     X, y = wine
     grid = {"n_rounds": [0, 3]}
     search = GridSearchCV(OPGDSemiSupervised(), grid, cv=3, error_score="raise").fit(X, some_of(y))
@@ -844,12 +844,12 @@ def test_verbose_prints_the_likelihood(wine, capsys):
     assert "log-likelihood" in capsys.readouterr().out
 
 
-def test_scores_need_a_labelled_row_that_counts(iris):
+def test_scores_need_a_labeled_row_that_counts(iris):
     X, y = iris
     few = some_of(y)
     model = OPGDSemiSupervised(n_components=1).fit(X, few)
     weights = np.where(few < 0, 1.0, 0.0)
-    with pytest.raises(ValueError, match="no labelled rows to score"):
+    with pytest.raises(ValueError, match="no labeled rows to score"):
         model.score(X, few, sample_weight=weights)
     weights[0] = 2.0
     assert model.score(X, few, sample_weight=weights) == model.score(X[:1], few[:1])

@@ -4,7 +4,7 @@ Five labels for each class
 
 Handwritten digits of which fifty have a label, five of each, and all others have none. The rows
 without a label say where the clouds are, and the model that learns from them makes fewer errors
-than one that sees the labelled rows only.
+than one that sees the labeled rows only.
 """
 
 import matplotlib.pyplot as plt
@@ -39,7 +39,7 @@ axes.set(yticks=[0, 1], yticklabels=list(answers), ylim=(-0.5, 1.5), xlim=(0, No
 axes.set_xlabel("error on rows without a label (a line: one drawing)")
 
 # %%
-# The labelled rows of the last drawing, large, among all rows with the labels they got:
+# The labeled rows of the last drawing, large, among all rows with the labels they got:
 
 # sphinx_gallery_thumbnail_number = 2
 display = ProjectionDisplay.from_estimator(model, X, model.transduction_, gaussians=False)

@@ -29,7 +29,7 @@ for axis, panel in enumerate(panels):
     panel.plot(own["standardised"], own["column"], "o", color="#3f90da")
     panel.axvline(0, color="grey", linewidth=0.8)
     share = model.component_shares_[axis]
-    panel.set(title=f"axis {axis + 1} ({share:.0%} of the gain)", xlabel="standardised coefficient")
+    panel.set(title=f"axis {axis + 1} ({share:.0%} of the gain)", xlabel="standardized coefficient")
 panels[0].invert_yaxis()
 
 # %%

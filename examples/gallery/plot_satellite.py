@@ -2,7 +2,7 @@
 Kinds of soil seen from a satellite
 ===================================
 
-Thirty-six columns, four bands of light at nine neighbouring pixels, and six kinds of soil. Further
+Thirty-six columns, four bands of light at nine neighboring pixels, and six kinds of soil. Further
 axes make fewer errors, also beyond the five at which LDA has to stop.
 """
 

@@ -2,7 +2,7 @@
 Classes that consist of several clouds
 ======================================
 
-Handwritten digits labelled as even or odd only: each of the two classes is made of five digits,
+Handwritten digits labeled as even or odd only: each of the two classes is made of five digits,
 which one Gaussian describes badly. With five Gaussians for each class there are fewer errors, and
 each part of a class leans to a digit of its own, without having been told.
 """

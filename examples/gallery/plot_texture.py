@@ -22,7 +22,7 @@ texture = load_dataset("texture")
 X, textures = texture.data, texture.target
 
 # %%
-# The textures' names are used for the colours on the left and for the last two lines, not for the
+# The textures' names are used for the colors on the left and for the last two lines, not for the
 # clusters.
 
 with warnings.catch_warnings():

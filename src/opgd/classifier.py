@@ -27,7 +27,7 @@ from opgd.core.types import AnyArray
 class OPGDClassifier(ProjectionClassifier):
     """Gaussian discriminant on the linear axes that tell classes apart best.
 
-    Finds the projection V that maximises the log posterior probability of the rows' own classes,
+    Finds the projection V that maximizes the log posterior probability of the rows' own classes,
 
         l(V) = sum_i log( pi_yi phi_yi(V'x_i) / sum_k pi_k phi_k(V'x_i) ),
 
@@ -46,7 +46,7 @@ class OPGDClassifier(ProjectionClassifier):
     n_subclasses : int, dict or "auto", default=1
         Gaussians per class, the same for all or by label (labels left out have one). A class is
         split by k-means; its probability is the sum over its Gaussians, which are drawn a little
-        towards what they have in common. "auto" chooses for each class by a penalised likelihood,
+        towards what they have in common. "auto" chooses for each class by a penalized likelihood,
         at most one Gaussian for every ``2 (d + 1)`` rows, where d is the number of dimensions in
         which rows differ, and at most eight.
     covariance_type : {"diag", "full"}, default="diag"
@@ -55,7 +55,7 @@ class OPGDClassifier(ProjectionClassifier):
         Share of the pooled covariance in each class's, from 0 to 1. "auto" estimates the share
         with the least expected error for each class (as Ledoit-Wolf and OAS, in closed form).
     ridge : float, default=0.0
-        Share of the identity (on standardised columns, at the average within-class variance) in
+        Share of the identity (on standardized columns, at the average within-class variance) in
         each covariance, from 0 to 1.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class probabilities; None takes the classes' shares of the rows. A pandas Series goes by
@@ -63,7 +63,7 @@ class OPGDClassifier(ProjectionClassifier):
     init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
         First guess of the projection: "lda" is the LDA axes followed by the directions in which
         class variances differ most, "paper" the matrix of the paper's Section 3.2, "save" sliced
-        average variance, "pca" principal components of standardised columns; or components of
+        average variance, "pca" principal components of standardized columns; or components of
         shape (n_components, n_features). "auto" climbs ten iterations from "lda" and from "pca" and
         goes on from the better.
     n_init : int, default=1
@@ -91,7 +91,7 @@ class OPGDClassifier(ProjectionClassifier):
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         The axes, V'. Their pooled within-class variance (with the ridge) is one, the largest
-        loading on standardised columns is positive, and they are in the paper's order: each adds
+        loading on standardized columns is positive, and they are in the paper's order: each adds
         most to those before it.
     n_components_ : int
         Number of axes found.
@@ -233,5 +233,5 @@ class OPGDClassifier(ProjectionClassifier):
                 )
             rows = lazy_rows(self, X, y, sample_weight, encode_labels, known_codes)
             return rows.engine, rows.classes
-        X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
+        X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes

@@ -1,4 +1,4 @@
-"""OPGDClassifierCV: the number of axes and the regularisation, chosen on rows left out."""
+"""OPGDClassifierCV: the number of axes and the regularization, chosen on rows left out."""
 
 import warnings
 from collections import defaultdict
@@ -73,9 +73,9 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     """OPGDClassifier with its settings chosen by cross-validation.
 
     On each split a path of axes is grown for every combination of the other settings: the axes
-    found so far and the next ones are optimised together, so many numbers of axes cost little more
-    than the last. Two neighbours that need no search are always tried as well and win where rows
-    are few: reduced-rank LDA, and regularised discriminant analysis on all axes. The chosen model
+    found so far and the next ones are optimized together, so many numbers of axes cost little more
+    than the last. Two neighbors that need no search are always tried as well and win where rows
+    are few: reduced-rank LDA, and regularized discriminant analysis on all axes. The chosen model
     is fitted to all rows, from the components that did best on the rows left out (the paper) and
     from the default start; the first is kept, unless the log-likelihood of the second is higher by
     more than one percent.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianModel, describe_projection
-from opgd._base.posterior import log_normalised
+from opgd._base.posterior import log_normalized
 from opgd._base.projection import AxesMixin
 from opgd._dask.lazy import answers, here, is_lazy, rowwise, taken
 from opgd._fit.data_warnings import warn_about_data
@@ -68,7 +68,7 @@ CRITERIA = ["bic", "icl", "aic"]
 class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     """Gaussian mixture on the linear axes that tell its clusters apart best.
 
-    A mixture with full covariances is fitted first. Then the projection V is found that maximises
+    A mixture with full covariances is fitted first. Then the projection V is found that maximizes
 
         sum_i log( max_k pi_k phi_k(V'x_i) / sum_k pi_k phi_k(V'x_i) ) - n lambda ||V'MV - I||^2,
 
@@ -95,9 +95,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         The first mixture: a fitted `GaussianMixture` or `BayesianGaussianMixture` of scikit-learn,
         taken as it is; or what its EM starts from: labels of shape (n_samples,), responsibilities
         of shape (n_samples, n_clusters), k-means, or Ward linkage (of 2000 rows, if there are
-        more), both on half-sphered rows: principal components of standardised columns with the
+        more), both on half-sphered rows: principal components of standardized columns with the
         square roots of their standard deviations. "auto" tries k-means three times, and Ward
-        linkage on half-sphered and on standardised rows, and keeps the EM of highest likelihood,
+        linkage on half-sphered and on standardized rows, and keeps the EM of highest likelihood,
         those without collapsed clusters first. More than 20000 rows are thinned for this, evenly
         by weight.
     components_init : array-like of shape (n_components, n_features), default=None
@@ -156,7 +156,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         Of the clusters on the axes, in the units of `transform`; covariances if
         ``covariance_type="full"``.
     objective_ : float
-        What was maximised, with the penalty, as a sum over the rows.
+        What was maximized, with the penalty, as a sum over the rows.
     component_log_likelihoods_, component_shares_ : ndarrays of shape (n_components_,)
         The objective without penalty with the first 1, 2, ... axes; the gain by each, as a share.
     log_likelihood_ : float
@@ -475,7 +475,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         -------
         posteriors : ndarray of shape (n_samples, n_clusters_)
         """
-        return np.exp(log_normalised(self._log_joint(X)))
+        return np.exp(log_normalized(self._log_joint(X)))
 
     def _density(self) -> RowDensity:
         check_is_fitted(self)
@@ -596,7 +596,7 @@ class _Fit:
 
 def _clustered(projection: FittedProjection, X: AnyArray) -> FloatArray:
     """Return the most probable cluster, and one minus its probability, (n, 2)."""
-    log_posteriors = log_normalised(projection.log_joint(X))
+    log_posteriors = log_normalized(projection.log_joint(X))
     doubts = -np.expm1(log_posteriors.max(axis=1))
     return np.column_stack([np.argmax(log_posteriors, axis=1), doubts])
 

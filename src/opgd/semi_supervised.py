@@ -1,4 +1,4 @@
-"""OPGDSemiSupervised: labelled and unlabelled rows together."""
+"""OPGDSemiSupervised: labeled and unlabeled rows together."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.posterior import log_normalised
+from opgd._base.posterior import log_normalized
 from opgd._base.projection_classifier import ProjectionClassifier
 from opgd._dask.lazy import here, is_lazy
 from opgd._fit.data_warnings import warn_about_data
@@ -35,14 +35,14 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 class OPGDSemiSupervised(ProjectionClassifier):
     """Gaussian discriminant on optimal axes, learnt from a few labels and many rows.
 
-    The projection V maximises the log posterior probability of the class that each row aims at,
+    The projection V maximizes the log posterior probability of the class that each row aims at,
 
         sum_i log( pi_t phi_t(V'x_i) / sum_k pi_k phi_k(V'x_i) ),
 
-    which is its own class for a labelled row, and the strongest at the moment for an unlabelled
-    one. Means and covariances of the classes come from all rows: labelled ones count for their
+    which is its own class for a labeled row, and the strongest at the moment for an unlabeled
+    one. Means and covariances of the classes come from all rows: labeled ones count for their
     class, the others for every class by its probability, in rounds that start from LDA on the
-    labelled rows. With all rows labelled this is `OPGDClassifier`.
+    labeled rows. With all rows labeled this is `OPGDClassifier`.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ class OPGDSemiSupervised(ProjectionClassifier):
     shrinkage : float or "auto", default=0.0
         Share of the pooled covariance in each class's; "auto" estimates it.
     ridge : float, default=0.0
-        Share of the identity (on standardised columns) in each covariance.
+        Share of the identity (on standardized columns) in each covariance.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class probabilities; None takes the classes' shares of all rows, by label and probability.
     unlabeled : default=None
         What stands for a missing label in y; None means -1, None and NaN.
     n_rounds : int, default=6
-        Most rounds for the moments of the classes. They end earlier when labelled rows, which are
+        Most rounds for the moments of the classes. They end earlier when labeled rows, which are
         few among the rows that a class is made of, would get other classes more often than before,
-        by more than one standard error. 0 takes the probabilities of LDA on the labelled rows.
+        by more than one standard error. 0 takes the probabilities of LDA on the labeled rows.
     init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
         First guess of the projection, as in `OPGDClassifier`.
     n_init : int, default=1
@@ -88,7 +88,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
     transduction_ : ndarray of shape (n_samples,)
         Label of every training row: its own where it has one, else the most probable.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes for every training row; 0 and 1 for labelled rows.
+        Probabilities of the classes for every training row; 0 and 1 for labeled rows.
     n_rounds_ : int
         Rounds that were made.
     components_, n_components_, classes_, priors_, means_, covariances_, projected_means_, \
@@ -222,7 +222,7 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         return _SamplesInMemory(engine, classes, X, all_codes)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of labelled rows whose class is predicted; rows without a label are passed over.
+        """Share of labeled rows whose class is predicted; rows without a label are passed over.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         if weights is not None:
             known &= weights > 0
         if not known.any():
-            raise ValueError("y has no labelled rows to score (of positive weight, if weighted).")
+            raise ValueError("y has no labeled rows to score (of positive weight, if weighted).")
         codes = codes_among(y, self.classes_, self.unlabeled)
         right = codes == np.searchsorted(self.classes_, predicted)
         return float(np.average(right[known], weights=None if weights is None else weights[known]))
@@ -294,7 +294,7 @@ def _compute_probabilities(
     projection: FittedProjection, X: AnyArray, codes: IntArray
 ) -> FloatArray:
     """Return posteriors (n, K); those of labeled samples (codes >= 0) are 0 and 1."""
-    probabilities: FloatArray = np.exp(log_normalised(projection.class_log_joint(X)))
+    probabilities: FloatArray = np.exp(log_normalized(projection.class_log_joint(X)))
     labeled = np.flatnonzero(codes >= 0)
     probabilities[labeled] = 0.0
     probabilities[labeled, codes[labeled]] = 1.0

@@ -22,7 +22,7 @@ from opgd._fit.problem import prepare
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.objective import Objective
-from opgd.core.targets import Labelled
+from opgd.core.targets import Labeled
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -71,12 +71,12 @@ def test_value_and_gradient_are_those_in_memory(rng):
         at = rng.normal(size=(3, 12))
         found = [
             Objective(
-                engine.centred_at(X.mean(axis=0), subtract=False),
+                engine.centered_at(X.mean(axis=0), subtract=False),
                 np.eye(12),
                 moments,
                 np.log(moments.priors),
                 FORMS[covariance_type],
-                Labelled(np.arange(4)),
+                Labeled(np.arange(4)),
             ).value_and_gradient(at)
             for engine in (here, there)
         ]
@@ -167,7 +167,7 @@ def test_mixture_agrees_with_memory(cut):
         OPGDMixture(3, init=here.labels_).fit(lazy_X)
 
 
-def test_partly_labelled_agrees_with_memory(cut):
+def test_partly_labeled_agrees_with_memory(cut):
     X, y, lazy_X, _ = cut
     some = np.where(np.arange(len(y)) % 5 == 0, y, -1)
     here = OPGDSemiSupervised().fit(X, some)

@@ -38,7 +38,7 @@ from opgd.baselines.alternating import HeldForm
 from opgd.baselines.informative import IsotropicForm, SpanLikelihood
 from opgd.comparison import default_estimators, further_estimators
 from opgd.core.engines import RowEngine
-from opgd.core.solvers import maximise
+from opgd.core.solvers import maximize
 
 FAMILY = [
     FlexibleDiscriminantAnalysis(),
@@ -83,7 +83,7 @@ def slope_and_difference(function, at, step, size=1e-6):
     return np.sum(function.value_and_gradient(at)[1] * step), difference / (2 * size)
 
 
-# what the paper says of its neighbours
+# what the paper says of its neighbors
 
 
 def test_pursuit_with_one_variance_finds_the_axis_of_lda(wine):
@@ -101,7 +101,7 @@ def test_search_with_one_variance_finds_the_axis_of_lda_from_anywhere(wine, rng)
     ratio = LikelihoodRatio([Z[y == k] for k in range(3)], CommonVariance())
     for start in rng.normal(size=(3, 1, 13)):
         assert cosine(start[0], lda) < 0.9
-        found = maximise(ratio, start, max_iter=500, tol=1e-6).directions[0]
+        found = maximize(ratio, start, max_iter=500, tol=1e-6).directions[0]
         assert cosine(found, lda) > 0.999
 
 
@@ -119,8 +119,8 @@ def test_flexible_discriminant_with_a_linear_basis_is_lda(wine):
     lda = ReducedRankLDA().fit(X, y)
     assert flexible.predict_proba(X) == pytest.approx(lda.predict_proba(X), abs=1e-9)
     assert np.array_equal(flexible.predict(X), LinearDiscriminantAnalysis().fit(X, y).predict(X))
-    centred = [own - own.mean(axis=0) for own in (flexible.transform(X), lda.transform(X))]
-    assert np.max(subspace_angles(*centred)) < 1e-6
+    centered = [own - own.mean(axis=0) for own in (flexible.transform(X), lda.transform(X))]
+    assert np.max(subspace_angles(*centered)) < 1e-6
 
 
 def test_kernel_naive_bayes_beats_gaussian_naive_bayes_on_two_modes(rng):

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import LeaveOneGroupOut
 
 from opgd import DataWarning, compare
-from opgd._base.posterior import log_normalised
+from opgd._base.posterior import log_normalized
 from opgd.baselines import (
     CommonPrincipalComponents,
     MixtureDiscriminantAnalysis,
@@ -83,7 +83,7 @@ def qda(X, y):
 
 
 def friedman(X, y, alpha, gamma):
-    """Posteriors of regularised discriminant analysis, its formula on raw columns."""
+    """Posteriors of regularized discriminant analysis, its formula on raw columns."""
     shares, means, covariances = class_moments(X, y)
     within = np.tensordot(shares, covariances, axes=1)
     p = X.shape[1]
@@ -434,7 +434,7 @@ def test_a_model_cut_to_its_first_axes_is_one_fitted_with_so_many(baseline, load
     for n_components in (1, 4, len(model.components_)):
         cut = model._projection.first(n_components)
         fitted = clone(baseline).set_params(n_components=n_components).fit(X, y)
-        posteriors = np.exp(log_normalised(cut.class_log_joint(X)))
+        posteriors = np.exp(log_normalized(cut.class_log_joint(X)))
         np.testing.assert_allclose(posteriors, fitted.predict_proba(X), atol=1e-9)
         np.testing.assert_allclose(cut.scores(X), fitted.transform(X), atol=1e-9)
 

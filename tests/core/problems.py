@@ -8,9 +8,9 @@ from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.targets import Labelled, Mixed, Strongest
+from opgd.core.targets import Labeled, Mixed, Strongest
 
-KINDS = ["labelled", "strongest", "mixed"]
+KINDS = ["labeled", "strongest", "mixed"]
 
 
 def random_moments(rng, n_gaussians, n_features):
@@ -26,7 +26,7 @@ def random_moments(rng, n_gaussians, n_features):
 
 def small_objective(
     rng,
-    kind="labelled",
+    kind="labeled",
     form="diag",
     n_subclasses=1,
     weighted=False,
@@ -45,7 +45,7 @@ def small_objective(
     gaussian_classes = np.repeat(np.arange(n_classes), n_subclasses)
     moments = random_moments(rng, len(gaussian_classes), n_features)
     targets = {
-        "labelled": Labelled(gaussian_classes),
+        "labeled": Labeled(gaussian_classes),
         "strongest": Strongest(),
         "mixed": Mixed(gaussian_classes),
     }[kind]

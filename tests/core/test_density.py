@@ -112,8 +112,8 @@ def test_density_integrates_to_one(form, n_components, rng):
     means, covariances = density.sphered_moments()
     raw = [np.diag(density.coordinates.raw_covariance(own)) for own in covariances]
     reach = 9 * np.sqrt(np.max(raw, axis=0))
-    centres = density.coordinates.raw_means(means)
-    low, high = centres.min(axis=0) - reach, centres.max(axis=0) + reach
+    centers = density.coordinates.raw_means(means)
+    low, high = centers.min(axis=0) - reach, centers.max(axis=0) + reach
     x, y = (np.linspace(low[j], high[j], 600) for j in (0, 1))
     grid = np.column_stack([own.ravel() for own in np.meshgrid(x, y)])
     mass = np.exp(density.log_density(grid)).sum() * (x[1] - x[0]) * (y[1] - y[0])

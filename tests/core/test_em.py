@@ -234,7 +234,7 @@ def test_an_empty_cluster_stays_where_it_was_and_harms_nobody(form, rng):
 
 
 @BOTH_FORMS
-def test_labelled_rows_never_leave_their_class(form, rng):
+def test_labeled_rows_never_leave_their_class(form, rng):
     X, _ = three_clouds(rng)
     labels = rng.integers(-1, 2, len(X))  # at odds with where the rows lie
     gaussian_classes = np.array([0, 0, 1])
@@ -258,7 +258,7 @@ def test_when_all_rows_have_labels_one_step_gives_the_moments_of_classes(form, r
     engine = RowEngine(X, labels)
     start = rough_start(rng, form)
     result = run_em(engine, start, form, max_iter=1, tol=-1.0, gaussian_classes=classes)
-    expected = group_moments(engine, 3, RowBlock.centred)
+    expected = group_moments(engine, 3, RowBlock.centered)
     np.testing.assert_allclose(np.exp(result.gaussians.log_priors), expected.priors[classes])
     np.testing.assert_allclose(result.gaussians.means, expected.means[classes], atol=1e-12)
     covariances = expected.covariances[classes]
@@ -293,8 +293,8 @@ def test_whole_shares_are_labels(rng):
     X, labels = three_clouds(rng, n_rows=100)
     engine = RowEngine(X, labels, rng.uniform(0.1, 3, 100))
     one_hot = np.eye(3)[labels]
-    soft = soft_moments(engine, lambda block: one_hot[block.rows].T, RowBlock.centred)
-    hard = group_moments(engine, 3, RowBlock.centred)
+    soft = soft_moments(engine, lambda block: one_hot[block.rows].T, RowBlock.centered)
+    hard = group_moments(engine, 3, RowBlock.centered)
     np.testing.assert_allclose(soft.square_weights, hard.square_weights)
     np.testing.assert_allclose(soft.means, hard.means, atol=1e-12)
     np.testing.assert_allclose(soft.covariances, hard.covariances, atol=1e-12)
@@ -303,5 +303,5 @@ def test_whole_shares_are_labels(rng):
 def test_soft_moments_leave_the_rows_as_they_were(rng):
     X, labels = three_clouds(rng, n_rows=50)
     before, shares = X.copy(), rng.dirichlet(np.ones(3), size=50)
-    soft_moments(RowEngine(X, labels), lambda block: shares[block.rows].T, RowBlock.centred)
+    soft_moments(RowEngine(X, labels), lambda block: shares[block.rows].T, RowBlock.centered)
     assert np.array_equal(X, before)

@@ -11,7 +11,7 @@ from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import group_moments
 from opgd.core.objective import Objective
-from opgd.core.targets import Labelled
+from opgd.core.targets import Labeled
 
 
 def test_rows_of_float32_stay_so_in_blocks_and_sums_are_float64(rng):
@@ -20,10 +20,10 @@ def test_rows_of_float32_stay_so_in_blocks_and_sums_are_float64(rng):
     engine = RowEngine(X, labels, center=X.mean(axis=0, dtype=np.float64))
     block = next(engine.blocks())
     assert block.X.dtype == np.float32
-    assert block.centred().dtype == np.float64
+    assert block.centered().dtype == np.float64
     # center is no number of float32; what is left of it is in `rest`
     expected = X[block.rows].astype(np.float64) - engine.center
-    np.testing.assert_allclose(block.centred(), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(block.centered(), expected, rtol=0, atol=1e-6)
     double = RowEngine(X, labels, center=engine.center, subtract=True, double=True)
     assert next(double.blocks()).X.dtype == np.float64
 
@@ -37,14 +37,14 @@ def test_float32_costs_few_digits(rng, covariance_type):
     found = []
     for rows in (X, X.astype(np.float32)):
         engine = RowEngine(rows, labels, center=center)
-        moments = group_moments(engine, 3, RowBlock.centred)
+        moments = group_moments(engine, 3, RowBlock.centered)
         objective = Objective(
             engine,
             np.eye(8),
             moments,
             np.log(moments.priors),
             FORMS[covariance_type],
-            Labelled(np.arange(3)),
+            Labeled(np.arange(3)),
         )
         found.append(objective.value_and_gradient(at))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)

@@ -13,7 +13,7 @@ from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.penalties import Orthonormality
-from opgd.core.targets import Labelled, Strongest
+from opgd.core.targets import Labeled, Strongest
 from tests.core import literal
 from tests.core.problems import KINDS, small_objective
 
@@ -46,10 +46,10 @@ def reference_objective(X, y, moments, targets, penalty=None):
     )
 
 
-def test_labelled_value_and_gradient_agree_with_reference(reference):
+def test_labeled_value_and_gradient_agree_with_reference(reference):
     n_runs = 0
     for X, y, moments, run in reference_cases(reference):
-        objective = reference_objective(X, y, moments, Labelled(np.arange(moments.n_groups)))
+        objective = reference_objective(X, y, moments, Labeled(np.arange(moments.n_groups)))
         value, gradient = objective.value_and_gradient(np.array(run["V"]).T)
         expected = np.array(run["gradient"]).T
         assert value * len(X) == pytest.approx(run["f"], rel=1e-9)
@@ -60,12 +60,12 @@ def test_labelled_value_and_gradient_agree_with_reference(reference):
     assert n_runs >= 7
 
 
-@pytest.mark.parametrize("penalised", [False, True])
-def test_unlabelled_value_and_gradient_agree_with_reference(reference, penalised):
+@pytest.mark.parametrize("penalized", [False, True])
+def test_unlabeled_value_and_gradient_agree_with_reference(reference, penalized):
     for X, y, moments, run in reference_cases(reference):
-        penalty = Orthonormality(1.0, np.eye(X.shape[1])) if penalised else None
+        penalty = Orthonormality(1.0, np.eye(X.shape[1])) if penalized else None
         objective = reference_objective(X, y, moments, Strongest(), penalty)
-        printed = run["cluster_penalty_n" if penalised else "cluster_penalty_0"]
+        printed = run["cluster_penalty_n" if penalized else "cluster_penalty_0"]
         value, gradient = objective.value_and_gradient(np.array(run["W"]).T)
         expected = np.array(printed["gradient"]).T
         assert value * len(X) == pytest.approx(printed["f"], rel=1e-9)
@@ -117,7 +117,7 @@ def test_gradient_agrees_with_central_differences(
 
 @pytest.mark.parametrize("size", [0.1, 10.0])
 @pytest.mark.parametrize("form", ["diag", "full"])
-def test_penalised_gradient_far_from_orthonormal(form, size, rng):
+def test_penalized_gradient_far_from_orthonormal(form, size, rng):
     factor = rng.normal(size=(6, 6))
     penalty = Orthonormality(0.7, factor @ factor.T)
     objective = small_objective(rng, "strongest", form, weighted=True, penalty=penalty)

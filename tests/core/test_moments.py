@@ -25,7 +25,7 @@ def test_moments_are_weighted_means_and_covariances_with_divisor_n(rng, block_ro
     weights = rng.uniform(0.5, 2, 50)
     center = X.mean(axis=0)
     engine = RowEngine(X, labels, weights, center=center, block_rows=block_rows)
-    moments = group_moments(engine, 3, RowBlock.centred)
+    moments = group_moments(engine, 3, RowBlock.centered)
     for group, (weight, mean, covariance) in enumerate(literal_moments(X, labels, weights)):
         assert moments.weights[group] == pytest.approx(weight)
         np.testing.assert_allclose(moments.means[group] + center, mean, atol=1e-13)
@@ -35,8 +35,8 @@ def test_moments_are_weighted_means_and_covariances_with_divisor_n(rng, block_ro
 
 def test_parts_add_up(rng):
     X, labels = rng.normal(size=(50, 4)), rng.integers(0, 3, 50)
-    parts = [group_moments(RowEngine(X[i::2], labels[i::2]), 3, RowBlock.centred) for i in (0, 1)]
-    whole = group_moments(RowEngine(X, labels), 3, RowBlock.centred)
+    parts = [group_moments(RowEngine(X[i::2], labels[i::2]), 3, RowBlock.centered) for i in (0, 1)]
+    whole = group_moments(RowEngine(X, labels), 3, RowBlock.centered)
     both = parts[0] + parts[1]
     np.testing.assert_allclose(both.means, whole.means, atol=1e-13)
     np.testing.assert_allclose(both.covariances, whole.covariances, atol=1e-13)
@@ -45,18 +45,18 @@ def test_parts_add_up(rng):
 def test_groups_merge_into_their_unions(rng):
     X, labels = rng.normal(size=(60, 3)), rng.integers(0, 5, 60)
     parents = np.array([0, 1, 0, 1, 1])
-    merged = group_moments(RowEngine(X, labels), 5, RowBlock.centred).merged(parents, 2)
-    direct = group_moments(RowEngine(X, parents[labels]), 2, RowBlock.centred)
+    merged = group_moments(RowEngine(X, labels), 5, RowBlock.centered).merged(parents, 2)
+    direct = group_moments(RowEngine(X, parents[labels]), 2, RowBlock.centered)
     np.testing.assert_allclose(merged.weights, direct.weights)
     np.testing.assert_allclose(merged.covariances, direct.covariances, atol=1e-13)
 
 
 @pytest.mark.parametrize("block_rows", [7, 1000])
-def test_centres_far_apart_keep_their_digits(rng, block_rows):
+def test_centers_far_apart_keep_their_digits(rng, block_rows):
     near, labels = rng.normal(size=(60, 2)), np.repeat([0, 1], 30)
     X = near + 1e8 * labels[:, None]
     engine = RowEngine(X, labels, center=X.mean(axis=0), subtract=True, block_rows=block_rows)
-    moments = group_moments(engine, 2, RowBlock.centred)
+    moments = group_moments(engine, 2, RowBlock.centered)
     for group in (0, 1):
         expected = np.cov(near[labels == group].T, bias=True)
         np.testing.assert_allclose(moments.covariances[group], expected, atol=1e-7)
@@ -86,7 +86,7 @@ def assert_same_moments(one, other):
 
 def test_moments_of_all_rows_follow_from_those_of_groups(rng):
     X, labels, weights = drawn(rng)
-    moments = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centred)
+    moments = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centered)
     mean = np.average(X, axis=0, weights=weights)
     np.testing.assert_allclose(moments.mean, mean)
     np.testing.assert_allclose(moments.priors, np.bincount(labels, weights) / weights.sum())
@@ -102,7 +102,7 @@ def test_moments_of_all_rows_follow_from_those_of_groups(rng):
 @pytest.mark.parametrize("scale", [1.0, 0.01])
 def test_counts_are_weights_but_no_less_than_the_effective_number(scale):
     X, weights = np.arange(10.0).reshape(5, 2), scale * np.array([2.0, 2.0, 3.0, 1.0, 1.0])
-    moments = group_moments(RowEngine(X, np.array([0, 0, 1, 1, 1]), weights), 2, RowBlock.centred)
+    moments = group_moments(RowEngine(X, np.array([0, 0, 1, 1, 1]), weights), 2, RowBlock.centered)
     effective = np.array([4**2 / 8, 5**2 / 11])
     np.testing.assert_allclose(moments.counts, [4, 5] if scale == 1.0 else effective)
 
@@ -111,12 +111,12 @@ def test_counts_are_weights_but_no_less_than_the_effective_number(scale):
 def test_groups_without_rows_weigh_nothing_and_add_nothing(rng, absent):
     X, labels, weights = drawn(rng)
     some = labels != absent
-    part = group_moments(RowEngine(X[some], labels[some], weights[some]), 3, RowBlock.centred)
+    part = group_moments(RowEngine(X[some], labels[some], weights[some]), 3, RowBlock.centered)
     assert part.weights[absent] == part.square_weights[absent] == 0
     assert np.all(part.means[absent] == 0)
     assert np.all(part.covariances[absent] == 0)
-    rest = group_moments(RowEngine(X[~some], labels[~some], weights[~some]), 3, RowBlock.centred)
-    whole = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centred)
+    rest = group_moments(RowEngine(X[~some], labels[~some], weights[~some]), 3, RowBlock.centered)
+    whole = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centered)
     for both in (part + rest, rest + part):
         assert_same_moments(both, whole)
     twice = part + part
@@ -128,7 +128,7 @@ def test_groups_without_rows_weigh_nothing_and_add_nothing(rng, absent):
 def test_adding_leaves_both_as_they_were(rng):
     X, labels, weights = drawn(rng)
     one, other = (
-        group_moments(RowEngine(X[i::2], labels[i::2], weights[i::2]), 3, RowBlock.centred)
+        group_moments(RowEngine(X[i::2], labels[i::2], weights[i::2]), 3, RowBlock.centered)
         for i in (0, 1)
     )
     before = one.covariances.copy(), other.covariances.copy()
@@ -140,7 +140,7 @@ def test_adding_leaves_both_as_they_were(rng):
 def test_weights_may_have_any_size(rng):
     X, labels, weights = drawn(rng)
     usual, small = (
-        group_moments(RowEngine(X, labels, scale * weights, block_rows=7), 3, RowBlock.centred)
+        group_moments(RowEngine(X, labels, scale * weights, block_rows=7), 3, RowBlock.centered)
         for scale in (1.0, 1e-6)
     )
     np.testing.assert_allclose(small.weights, 1e-6 * usual.weights)
@@ -151,9 +151,9 @@ def test_weights_may_have_any_size(rng):
 def test_mapped_moments_are_those_of_mapped_rows(rng):
     X, labels, weights = drawn(rng)
     matrix = rng.normal(size=(4, 2))
-    mapped = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centred).mapped(matrix)
+    mapped = group_moments(RowEngine(X, labels, weights), 3, RowBlock.centered).mapped(matrix)
     assert_same_moments(
-        mapped, group_moments(RowEngine(X @ matrix, labels, weights), 3, RowBlock.centred)
+        mapped, group_moments(RowEngine(X @ matrix, labels, weights), 3, RowBlock.centered)
     )
     on_the_way = group_moments(RowEngine(X, labels, weights), 3, multiplied_by(matrix))
     assert_same_moments(mapped, on_the_way)
@@ -162,8 +162,8 @@ def test_mapped_moments_are_those_of_mapped_rows(rng):
 def test_merged_moments_are_those_of_the_unions(rng):
     X, labels, weights = drawn(rng, n_groups=5)
     parents = np.array([0, 1, 0, 1, 1])
-    merged = group_moments(RowEngine(X, labels, weights), 5, RowBlock.centred).merged(parents, 2)
-    direct = group_moments(RowEngine(X, parents[labels], weights), 2, RowBlock.centred)
+    merged = group_moments(RowEngine(X, labels, weights), 5, RowBlock.centered).merged(parents, 2)
+    direct = group_moments(RowEngine(X, parents[labels], weights), 2, RowBlock.centered)
     assert_same_moments(merged, direct)
 
 
@@ -171,9 +171,9 @@ def test_shares_of_rows_count_as_shares(rng):
     X, labels, weights = drawn(rng)
     engine = RowEngine(X, labels, weights, block_rows=7)
     whole = np.eye(3)
-    soft = soft_moments(engine, lambda block: whole[:, block.labels], RowBlock.centred)
-    assert_same_moments(soft, group_moments(engine, 3, RowBlock.centred))
-    halves = soft_moments(engine, lambda block: 0.5 * whole[:, block.labels], RowBlock.centred)
+    soft = soft_moments(engine, lambda block: whole[:, block.labels], RowBlock.centered)
+    assert_same_moments(soft, group_moments(engine, 3, RowBlock.centered))
+    halves = soft_moments(engine, lambda block: 0.5 * whole[:, block.labels], RowBlock.centered)
     np.testing.assert_allclose(halves.weights, soft.weights / 2)
     np.testing.assert_allclose(halves.square_weights, soft.square_weights / 2)
     np.testing.assert_allclose(halves.means, soft.means)
@@ -183,7 +183,7 @@ def test_shares_of_rows_count_as_shares(rng):
 def test_all_rows_can_be_one_group(rng):
     X, labels, weights = drawn(rng)
     engine = RowEngine(X, labels, weights, block_rows=7)
-    moments = group_moments(engine, 1, RowBlock.centred, groups=one_group)
+    moments = group_moments(engine, 1, RowBlock.centered, groups=one_group)
     np.testing.assert_allclose(moments.means[0], np.average(X, axis=0, weights=weights))
     np.testing.assert_allclose(moments.covariances[0], np.cov(X.T, aweights=weights, bias=True))
 

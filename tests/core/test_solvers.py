@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from opgd.core import solvers
-from opgd.core.solvers import best_of, continued, maximise
+from opgd.core.solvers import best_of, continued, maximize
 from opgd.core.starts import random_axes
 from tests.core.problems import small_objective
 
@@ -13,7 +13,7 @@ def start_of(seed=0, q=2):
 
 def test_ends_at_a_stationary_point(rng):
     objective = small_objective(rng)
-    result = maximise(objective, start_of(), tol=1e-7)
+    result = maximize(objective, start_of(), tol=1e-7)
     assert result.converged
     assert np.abs(objective.value_and_gradient(result.directions)[1]).max() <= 1e-7
     assert result.value == pytest.approx(objective.value(result.directions), rel=1e-12)
@@ -21,19 +21,19 @@ def test_ends_at_a_stationary_point(rng):
 
 
 @pytest.mark.parametrize("max_iter", [0, 1, 3, 200])
-@pytest.mark.parametrize("kind", ["labelled", "strongest"])
+@pytest.mark.parametrize("kind", ["labeled", "strongest"])
 def test_never_ends_below_its_start(rng, kind, max_iter):
     objective = small_objective(rng, kind)
     for seed in range(5):
         start = start_of(seed)
-        result = maximise(objective, start, max_iter=max_iter)
+        result = maximize(objective, start, max_iter=max_iter)
         assert result.value >= objective.value_and_gradient(start)[0] - 1e-14
         assert result.n_iter <= max_iter
         assert len(result.history) == result.n_iter + 1
 
 
 def test_history_never_falls(rng):
-    history = maximise(small_objective(rng), start_of()).history
+    history = maximize(small_objective(rng), start_of()).history
     assert np.all(np.diff(history) >= 0)
 
 
@@ -45,14 +45,14 @@ def test_callback_may_stop_the_search(rng):
         if len(seen) == 3:
             raise StopIteration
 
-    result = maximise(small_objective(rng), start_of(), on_iteration=stop_after_three)
+    result = maximize(small_objective(rng), start_of(), on_iteration=stop_after_three)
     assert len(seen) == 3
     assert not result.converged
     assert result.message == solvers.CALLBACK
 
 
 def test_a_tolerance_below_rounding_still_ends(rng):
-    result = maximise(small_objective(rng), start_of(), tol=1e-300, max_iter=2000)
+    result = maximize(small_objective(rng), start_of(), tol=1e-300, max_iter=2000)
     assert result.converged
     assert result.message in (solvers.NO_PROGRESS, solvers.CONVERGED)
     assert result.n_iter < 2000
@@ -60,7 +60,7 @@ def test_a_tolerance_below_rounding_still_ends(rng):
 
 def test_the_result_says_why_the_search_stopped(rng):
     objective = small_objective(rng)
-    messages = {n: maximise(objective, start_of(), max_iter=n).message for n in (0, 1, 500)}
+    messages = {n: maximize(objective, start_of(), max_iter=n).message for n in (0, 1, 500)}
     assert messages == {0: solvers.NOT_SEARCHED, 1: solvers.MAX_ITER, 500: solvers.CONVERGED}
 
 
@@ -73,7 +73,7 @@ def test_a_value_that_is_not_finite_is_not_convergence():
             return -np.inf, np.zeros_like(at)
 
     with np.errstate(invalid="ignore"):
-        result = maximise(Nowhere(), start_of(), max_iter=5)
+        result = maximize(Nowhere(), start_of(), max_iter=5)
     assert not result.converged
     assert result.message == solvers.NOT_FINITE
 
@@ -81,11 +81,11 @@ def test_a_value_that_is_not_finite_is_not_convergence():
 def test_best_of_several_counts_all_evaluations(rng):
     objective = small_objective(rng)
     guesses = [start_of(seed) for seed in range(3)]
-    runs = [maximise(objective, guess, max_iter=5) for guess in guesses]
+    runs = [maximize(objective, guess, max_iter=5) for guess in guesses]
     winner = best_of(runs)
     assert winner.value == max(run.value for run in runs)
     assert winner.n_evaluations == sum(run.n_evaluations for run in runs)
-    rest = maximise(objective, winner.directions)
+    rest = maximize(objective, winner.directions)
     whole = continued(winner, rest)
     assert whole.n_iter == winner.n_iter + rest.n_iter
     assert len(whole.history) == whole.n_iter + 1

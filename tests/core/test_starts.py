@@ -65,7 +65,7 @@ def test_paper_start_is_an_eigenvector_of_the_papers_matrix(iris):
         assert cosine(matrix @ own, own) > 1 - 1e-9
 
 
-def test_pca_start_is_pca_of_standardised_columns(iris):
+def test_pca_start_is_pca_of_standardized_columns(iris):
     X = StandardScaler().fit_transform(iris[0])
     coordinates, _ = posed(X, iris[1])
     components = coordinates.components(starts.pca_axes(coordinates, 2))

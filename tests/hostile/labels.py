@@ -18,13 +18,13 @@ from tests.hostile.outcomes import (
     table,
 )
 from tests.hostile.registry import (
-    all_labelled,
+    all_labeled,
     classifies,
     clusters,
     hostile,
     listed,
     name_of,
-    partly_labelled,
+    partly_labeled,
 )
 
 SECTION = "Labels and classes"
@@ -40,13 +40,13 @@ WORDS = np.array(["", "b, \n'\"", "\u00e9\u4e2d"])
 """In the order of the codes that they stand for."""
 
 
-@hostile("NaN in y", REFUSED, to=all_labelled)
+@hostile("NaN in y", REFUSED, to=all_labeled)
 def not_a_number(model):
     X, y = table()
     fit_refused(model, X, np.where(np.arange(len(y)) == 3, np.nan, y), "y contains NaN")
 
 
-@hostile("`None` in y", REFUSED, to=all_labelled)
+@hostile("`None` in y", REFUSED, to=all_labeled)
 def none(model):
     X, y = table()
     labels = WORDS[y].astype(object)
@@ -54,7 +54,7 @@ def none(model):
     fit_refused(model, X, labels, "without a label")
 
 
-@hostile("NaN or `None` in y of `OPGDSemiSupervised`", "rows without a label", to=partly_labelled)
+@hostile("NaN or `None` in y of `OPGDSemiSupervised`", "rows without a label", to=partly_labeled)
 def missing_labels(model):
     X, y = table()
     missing = some_labels(model, y) == -1

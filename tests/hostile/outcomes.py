@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from opgd import DataWarning
-from tests.hostile.registry import ESTIMATORS, name_of, partly_labelled
+from tests.hostile.registry import ESTIMATORS, name_of, partly_labeled
 
 SIZES = (26, 20, 14)
 TOLERANCE = 1e-5
@@ -35,7 +35,7 @@ def frame():
 def some_labels(model, y):
     """Labels as this estimator likes them: every fifth is missing where that is the point."""
     whole = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.ndim == 1
-    if partly_labelled(model) and whole:
+    if partly_labeled(model) and whole:
         return np.where(np.arange(len(y)) % 5 == 4, -1, y)
     return y
 

@@ -77,12 +77,12 @@ def classifies(model) -> bool:
     return is_classifier(model)
 
 
-def all_labelled(model) -> bool:
+def all_labeled(model) -> bool:
     """Whether a missing label is an error."""
     return classifies(model) and not isinstance(model, OPGDSemiSupervised)
 
 
-def partly_labelled(model) -> bool:
+def partly_labeled(model) -> bool:
     return isinstance(model, OPGDSemiSupervised)
 
 

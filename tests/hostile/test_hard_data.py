@@ -244,7 +244,7 @@ def test_weights_that_cannot_be(weights, message, iris):
 
 @pytest.mark.filterwarnings("ignore::opgd.DataWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_singular_classes_of_real_data_generalise(load):
+def test_singular_classes_of_real_data_generalize(load):
     """Nine of the paper's sets have singular class covariances; borrowing must not hurt."""
     for name, bound in [("image_seg", 0.06), ("libras", 0.5), ("dermatology", 0.08)]:
         X, y, _ = load(name)

@@ -24,18 +24,18 @@ def model(wine):
 
 def test_tour_goes_from_principal_components_to_the_scores(model, wine):
     rows = wine.data.to_numpy()
-    standardised = standardize_rows(model, rows)
+    standardized = standardize_rows(model, rows)
     coefficients = model.components_ * model._coordinates.scale
-    tour, axes = make_tour(compute_principal_axes(standardised), coefficients)
-    pca, scores = standardised @ axes.T, standardised @ coefficients.T
+    tour, axes = make_tour(compute_principal_axes(standardized), coefficients)
+    pca, scores = standardized @ axes.T, standardized @ coefficients.T
 
     def picture(t):
         first, second = tour_matrices(tour, t)
         return pca @ first + scores @ second
 
     assert np.allclose(picture(0), pca, atol=1e-12)
-    centre = model.components_ @ rows.mean(axis=0)
-    assert np.allclose(picture(1), model.transform(wine.data) - centre, atol=1e-9)
+    center = model.components_ @ rows.mean(axis=0)
+    assert np.allclose(picture(1), model.transform(wine.data) - center, atol=1e-9)
     steps = [np.abs(picture(t + 0.01) - picture(t)).max() for t in np.arange(0, 0.99, 0.01)]
     assert max(steps) < 3 * np.median(steps)  # no jump
 

@@ -37,7 +37,7 @@ def test_correlations_survive_an_offset_and_a_constant_column(model):
     np.testing.assert_allclose(np.delete(own, 2, axis=1), expected, atol=1e-6)
 
 
-def test_standardised_coefficients_ignore_units(model):
+def test_standardized_coefficients_ignore_units(model):
     rows, labels = load_iris(return_X_y=True)
     units = np.array([1e-6, 1e-2, 1e3, 1e6])
     one, other = (

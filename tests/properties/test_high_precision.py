@@ -9,7 +9,7 @@ from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.targets import Labelled
+from opgd.core.targets import Labeled
 
 mpmath.mp.dps = 60
 
@@ -76,7 +76,7 @@ def test_value_and_gradient_have_their_digits(name, form):
         Moments(priors, priors, means, covariances),
         np.log(priors),
         FORMS[form],
-        Labelled(np.arange(2)),
+        Labeled(np.arange(2)),
     )
     model = (priors, means, covariances, form == "full")
     value, gradient = objective.value_and_gradient(components)

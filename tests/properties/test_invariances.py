@@ -268,7 +268,7 @@ def going_on_never_lowers_the_value(problem, first, more):
 
 
 @holds_for(problem=problems())
-def all_labels_make_partly_labelled_the_classifier(problem):
+def all_labels_make_partly_labeled_the_classifier(problem):
     X, y = problem.table()
     options = {"init": "lda", "max_iter": FEW_ITERATIONS}
     full = OPGDClassifier(problem.n_components, **options).fit(X, y)

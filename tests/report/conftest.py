@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from opgd import OPGDClassifier
-from opgd.report.summary import summarise
+from opgd.report.summary import summarize
 
 
 @pytest.fixture(scope="module")
@@ -19,4 +19,4 @@ def model(wine):
 
 @pytest.fixture(scope="module")
 def summary(model, wine):
-    return summarise(model, wine.data, wine.target)
+    return summarize(model, wine.data, wine.target)

@@ -104,7 +104,7 @@ def test_page_opens_and_names_are_text(tab):
     assert tab.page.locator("h1").inner_text().startswith(f"{ATTACK} {{{{7*7}}}}")
     assert tab.page.locator("#legend button").count() == 3
     assert tab.page.locator("#legend bdi").first.inner_text().startswith("</script><img")
-    options = tab.page.locator("#colour option").all_inner_texts()
+    options = tab.page.locator("#color option").all_inner_texts()
     assert {ATTACK, "{{7*7}}", "%{x}", "<b>bold</b>&amp;"} <= set(options)
     assert tab.ask("() => opgdReport.pointType") == "scattergl"
 
@@ -117,7 +117,7 @@ def test_nothing_is_wider_than_the_window(tab):
     tab.page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_axes_and_colours_can_be_chosen(tab, rows, model):
+def test_axes_and_colors_can_be_chosen(tab, rows, model):
     X, _ = rows
     scores = model.transform(X)
     drawn = "() => document.getElementById('plot').data.slice(0, 3).flatMap(t => [...t.x])"
@@ -130,14 +130,14 @@ def test_axes_and_colours_can_be_chosen(tab, rows, model):
         tab.page.select_option("#x", label=name)
         tab.settle()
         assert tab.ask(title) == name
-        tab.page.select_option("#colour", label=name)
+        tab.page.select_option("#color", label=name)
         tab.settle()
         values = tab.ask("() => [...document.getElementById('plot').data[0].marker.color]")
         assert np.allclose(values, X[name], rtol=1e-5)
     assert tab.page.locator("#legend").is_hidden()
     assert tab.ask("() => document.querySelectorAll('#plot a, #plot b, #plot img').length") == 0
     tab.page.select_option("#x", "0")
-    tab.page.select_option("#colour", "0")
+    tab.page.select_option("#color", "0")
     tab.settle()
 
 
@@ -225,10 +225,10 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
 
 
 def test_the_tour_ends_at_the_scores(tab, rows, model):
-    standardised = standardize_rows(model, rows[0].to_numpy())
+    standardized = standardize_rows(model, rows[0].to_numpy())
     coefficients = (model.components_ * model._coordinates.scale)[:2]
-    tour, axes = make_tour(compute_principal_axes(standardised), coefficients)
-    pca, scores = standardised @ axes.T, standardised @ coefficients.T
+    tour, axes = make_tour(compute_principal_axes(standardized), coefficients)
+    pca, scores = standardized @ axes.T, standardized @ coefficients.T
     slider = tab.page.locator("#tour-slider")
     slider.focus()
     for key, t in (("Home", 0.0), ("ArrowRight", 0.01), ("End", 1.0)):
@@ -243,15 +243,15 @@ def test_the_tour_ends_at_the_scores(tab, rows, model):
         assert np.allclose(np.sort(drawn), np.sort(expected[:, 0]), atol=1e-4)
 
 
-def test_colours_of_the_page_can_be_dark(tab):
-    colour = "() => getComputedStyle(document.body).backgroundColor"
-    light = tab.ask(colour)
+def test_colors_of_the_page_can_be_dark(tab):
+    color = "() => getComputedStyle(document.body).backgroundColor"
+    light = tab.ask(color)
     tab.page.locator("#theme").click()
     tab.settle()
-    assert tab.ask(colour) != light
+    assert tab.ask(color) != light
     assert tab.page.locator("#theme").inner_text() == "Light"
     tab.page.locator("#theme").click()
-    assert tab.ask(colour) == light
+    assert tab.ask(color) == light
 
 
 def test_report_on_clusters_opens_on_a_small_dark_screen(browser, rows, tmp_path):

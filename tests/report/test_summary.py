@@ -9,12 +9,12 @@ from opgd import (
     OPGDMixture,
     write_report,
 )
-from opgd.report.summary import summarise
+from opgd.report.summary import summarize
 
 
 def test_numbers_on_test_rows_are_scikit_learns(model, wine):
     X, y = wine.data[::3], wine.target[::3].to_numpy()
-    found = summarise(model, wine.data, wine.target, X_test=X, y_test=y).evaluation
+    found = summarize(model, wine.data, wine.target, X_test=X, y_test=y).evaluation
     assert found.source == "test"
     assert found.n_rows == len(y)
     assert np.array_equal(found.confusion, confusion_matrix(y, model.predict(X)))
@@ -33,13 +33,13 @@ def test_without_test_rows_each_row_is_left_out_once(summary):
 
 
 def test_training_rows_are_used_where_asked_or_needed(model, wine):
-    found = summarise(model, wine.data, wine.target, cv=0).evaluation
+    found = summarize(model, wine.data, wine.target, cv=0).evaluation
     assert found.source == "training"
     assert found.error == 0
     X, y = wine.data.to_numpy(), wine.target.to_numpy().copy()
     y[0] = 7
     lonely = OPGDClassifier(n_components=2, shrinkage=0.5).fit(X, y)
-    assert "fewer than two" in summarise(lonely, X, y).evaluation.note
+    assert "fewer than two" in summarize(lonely, X, y).evaluation.note
 
 
 def test_far_rows_are_farther_than_chance(summary, model, wine):
@@ -53,12 +53,12 @@ def test_a_wrong_label_is_the_first_to_look_at(wine):
     y = wine.target.to_numpy().copy()
     y[5] = 2
     model = OPGDClassifier(n_components=2, shrinkage=0.1).fit(wine.data, y)
-    first = summarise(model, wine.data, y).doubtful[0]
+    first = summarize(model, wine.data, y).doubtful[0]
     assert first.row == 5
     assert (first.label, first.predicted) == (2, 0)
 
 
-def test_loadings_are_standardised_coefficients(summary, model, wine):
+def test_loadings_are_standardized_coefficients(summary, model, wine):
     own = summary.loadings[0]
     spread = wine.data.to_numpy().std(axis=0)
     expected = model.components_[0] * spread
@@ -68,7 +68,7 @@ def test_loadings_are_standardised_coefficients(summary, model, wine):
 
 def test_report_on_a_mixture(wine):
     mixture = OPGDMixture((2, 3), random_state=0).fit(wine.data)
-    found = summarise(mixture, wine.data, wine.target_names[wine.target])
+    found = summarize(mixture, wine.data, wine.target_names[wine.target])
     own = found.clusters
     assert found.evaluation is None
     assert own.sizes == np.bincount(mixture.labels_).tolist()
@@ -78,7 +78,7 @@ def test_report_on_a_mixture(wine):
     assert own.rand_index > 0.9
     assert [entry["n_clusters"] for entry in own.selection] == [2, 3]
     assert own.selection[own.chosen]["bic"] == min(entry["bic"] for entry in own.selection)
-    other = summarise(mixture, wine.data[:50]).clusters
+    other = summarize(mixture, wine.data[:50]).clusters
     assert other.from_start is None
     assert other.known is None
 
@@ -87,7 +87,7 @@ def test_groups_are_left_out_together_and_must_be_known(tmp_path, rng):
     X, y = np.tile(rng.normal(size=(40, 3)), (3, 1)), np.tile(np.arange(40) % 2, 3)
     model, groups = OPGDClassifier(2).fit(X, y), np.tile(np.arange(40), 3)
     alone, together = (
-        summarise(model, X, y, groups=own).evaluation.log_loss for own in (None, groups)
+        summarize(model, X, y, groups=own).evaluation.log_loss for own in (None, groups)
     )
     assert together > alone + 0.1  # a copy of a row gives its label away
     path = tmp_path / "r.html"

@@ -27,7 +27,7 @@ def make_models():
         "search": (OPGDClassifierCV((1, 2), shrinkage=0, ridge=0.1, cv=3).fit(X, y), X, y),
         "one axis": (OPGDClassifier(n_components=1).fit(X, y), X, y),
         "one column": (OPGDClassifier().fit(X[:, :1], y), X[:, :1], y),
-        "partly labelled": (OPGDSemiSupervised().fit(X, some), X, some),
+        "partly labeled": (OPGDSemiSupervised().fit(X, some), X, some),
         "two words": (OPGDClassifier().fit(X[:100], np.where(y, "b", "a")[:100]), X[:100], None),
         "full": (OPGDClassifier(covariance_type="full", n_subclasses=2).fit(X, y), X, y),
         "baseline": (ReducedRankLDA(2).fit(X, y), X, y),

@@ -11,7 +11,7 @@ from opgd._utils.validation import check_sample_weight, encode_labels, validate_
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-def log_normalised(log_joints: FloatArray) -> FloatArray:
+def log_normalized(log_joints: FloatArray) -> FloatArray:
     """Log joints (n, K) as log posteriors, in place."""
     # the peak goes first: far away, log joints are too large to carry the log of a sum
     log_joints -= log_joints.max(axis=1, keepdims=True)
@@ -29,7 +29,7 @@ class PosteriorMixin(ClassifierMixin):
         """log(pi_k f_k) of rows and classes, (n, K)."""
         raise NotImplementedError
 
-    def _check_labelled(
+    def _check_labeled(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
         """Rows of positive weight, classes, codes of the rows, and weights."""
@@ -107,7 +107,7 @@ class PosteriorMixin(ClassifierMixin):
         -------
         log_posteriors : ndarray of shape (n_samples, n_classes)
         """
-        return log_normalised(self._class_log_joint(X, priors))
+        return log_normalized(self._class_log_joint(X, priors))
 
     @rowwise
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:

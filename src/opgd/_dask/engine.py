@@ -70,7 +70,7 @@ class DaskEngine(Engine):
         *,
         total_weight: float,
         total_square_weight: float,
-        partly_labelled: bool,
+        partly_labeled: bool,
         center: FloatArray | None = None,
         subtract: bool = False,
         least_block_rows: int = 0,
@@ -80,7 +80,7 @@ class DaskEngine(Engine):
         self.n_samples, self.n_features = int(lengths.sum()), n_features
         self.dtype = np.dtype(dtype)
         self.total_weight, self.total_square_weight = total_weight, total_square_weight
-        self.partly_labelled = partly_labelled
+        self.partly_labeled = partly_labeled
         self.center = np.zeros(n_features) if center is None else center
         self.subtract = subtract or self.dtype != np.float64
         self.least_block_rows = least_block_rows
@@ -95,7 +95,7 @@ class DaskEngine(Engine):
                 "dtype",
                 "total_weight",
                 "total_square_weight",
-                "partly_labelled",
+                "partly_labeled",
                 "center",
                 "subtract",
                 "least_block_rows",
@@ -103,7 +103,7 @@ class DaskEngine(Engine):
         }
         return DaskEngine(**(same | changed))
 
-    def centred_at(self, center: FloatArray, *, subtract: bool) -> "DaskEngine":
+    def centered_at(self, center: FloatArray, *, subtract: bool) -> "DaskEngine":
         return self._like_this(center=center, subtract=subtract)
 
     def with_block_rows(self, least: int) -> "DaskEngine":

@@ -117,7 +117,7 @@ def lazy_rows(
         dtype,
         total_weight=sum(own.weight for own in found),
         total_square_weight=sum(own.square_weight for own in found),
-        partly_labelled=bool(np.any(some_codes < 0)),
+        partly_labeled=bool(np.any(some_codes < 0)),
     )
     return LazyRows(engine, classes, raw, [own.n_rows for own in found])
 

@@ -34,7 +34,7 @@ def warn_about_data(
         rows = " (there are no more rows than columns)" if frame.few_rows else ""
         notes.append(
             f"the pooled covariance of the {what} is singular{rows}: "
-            f"{problem.within_borrowed:.0%} of it is the identity on standardised columns, "
+            f"{problem.within_borrowed:.0%} of it is the identity on standardized columns, "
             f"and probabilities may be overconfident{decide}"
         )
     singular = np.unique(problem.gaussian_classes[problem.borrowed > 0])

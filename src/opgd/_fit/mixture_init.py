@@ -2,7 +2,7 @@
 
 Everything happens on sphered rows, drawn evenly by weight and sorted: a start does not depend on
 the order of the rows, on units or origins, and a row of weight two is the row twice. k-means and
-linkage see half-sphered rows (principal components of standardised columns, with the square roots
+linkage see half-sphered rows (principal components of standardized columns, with the square roots
 of their standard deviations): between the columns as they are, where collinear ones outvote the
 others, and sphered ones, where noise has as much to say as structure.
 """
@@ -34,7 +34,7 @@ MAX_GATHERED = 10 * MAX_ROWS
 """Rows that are first fetched at random from a cluster."""
 MAX_LINKAGE_ROWS = 2_000
 """Rows that Ward linkage sees; its memory grows with their square."""
-REGULARISATION = 1e-3
+REGULARizATION = 1e-3
 """Added to variances of sphered rows by the EM: the share of a direction's total variance."""
 COLLAPSED = 0.2
 """Share of an average cluster below which one is suspected of having collapsed on a few rows."""
@@ -71,7 +71,7 @@ def first_mixture(
         )
     if n_clusters == 1:
         return frame.moments(1, one_group)
-    standardised, half_sphered = rows / frame.spread, rows / np.sqrt(frame.spread)
+    standardized, half_sphered = rows / frame.spread, rows / np.sqrt(frame.spread)
     makers: dict[str, list[Callable[[], IntArray]]] = {
         "kmeans": [lambda: _kmeans(half_sphered, n_clusters, rng)] * n_init,
         "ward": [lambda: _ward(half_sphered, n_clusters)],
@@ -79,7 +79,7 @@ def first_mixture(
     makers["auto"] = [
         *3 * makers["kmeans"],
         *makers["ward"],
-        lambda: _ward(standardised, n_clusters),
+        lambda: _ward(standardized, n_clusters),
     ]
     candidates = [_from_labels(frame, rows, make(), n_clusters) for make in makers[init]]
     return max(candidates, key=lambda own: (-own.n_collapsed, own.log_likelihood)).moments
@@ -91,7 +91,7 @@ def drawn_rows(frame: Frame) -> FloatArray:
     if not isinstance(engine, RowEngine):  # rows on a cluster
         engine = engine.sample(min(engine.n_samples, MAX_GATHERED))
     sphering = frame.engine_matrix(sphered_coordinates(frame))
-    keys = engine.mapped(lambda block: sphering.T[:3] @ block.centred().T).X
+    keys = engine.mapped(lambda block: sphering.T[:3] @ block.centered().T).X
     order = np.lexsort(keys.T[::-1])
     weights = np.ones(engine.n_samples) if engine.weights is None else engine.weights[order]
     reached = np.cumsum(weights)
@@ -126,7 +126,7 @@ def _ward(rows: FloatArray, n_clusters: int) -> IntArray:
 
 def _from_labels(frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: int) -> FirstMixture:
     engine = RowEngine(rows, labels.astype(np.intp))
-    return _fitted(frame, rows, group_moments(engine, n_clusters, RowBlock.centred))
+    return _fitted(frame, rows, group_moments(engine, n_clusters, RowBlock.centered))
 
 
 def _fitted(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
@@ -134,11 +134,11 @@ def _fitted(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
     whitening = whiten_classes(frame, groups)
     regular, _ = whitening.regularize(groups)
     covariances = regular.mapped(whitening.coordinates.unwhitener * frame.spread).covariances
-    covariances += REGULARISATION * np.eye(len(covariances[0]))
+    covariances += REGULARizATION * np.eye(len(covariances[0]))
     precisions = np.linalg.inv(covariances)
     mixture = GaussianMixture(
         groups.n_groups,
-        reg_covar=REGULARISATION,
+        reg_covar=REGULARizATION,
         max_iter=200,
         weights_init=groups.priors,
         means_init=groups.means,

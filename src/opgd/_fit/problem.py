@@ -12,7 +12,7 @@ from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.regularization import draw_to_classes, whiten_classes
-from opgd.core.targets import Labelled, Mixed
+from opgd.core.targets import Labeled, Mixed
 from opgd.core.types import FloatArray, IntArray
 
 
@@ -93,7 +93,7 @@ def pose(
     if gaussians is not classes or shrinkage != 0:
         moments, borrowed = whitening.regularize(gaussians, shrinkage)
     shares = gaussians.weights / classes.weights[gaussian_classes]
-    targets = Mixed if frame.engine.partly_labelled else Labelled
+    targets = Mixed if frame.engine.partly_labeled else Labeled
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),

@@ -110,7 +110,7 @@ def pose_mixture(
     shrinkage: float | str,
     orthogonality: float,
 ) -> Problem:
-    """The problem of unlabelled rows, from a mixture given by moments of sphered rows.
+    """The problem of unlabeled rows, from a mixture given by moments of sphered rows.
 
     The search works in coordinates in which the metric of the penalty is the identity.
     """
@@ -148,7 +148,7 @@ def mixture_axes(problem: Problem, clusters: Moments, n_components: int) -> Floa
     if clusters.n_groups == 1:
         axes = starts.pca_axes(whitened, n_components)
     else:
-        columns = whitened.unwhitener @ whitened.unwhitener.T  # the identity on standardised ones
+        columns = whitened.unwhitener @ whitened.unwhitener.T  # the identity on standardized ones
         axes = starts.lda_axes(regular, n_components, preference=columns)
     return orthonormal(problem.coordinates.directions(whitened.components(axes)))
 

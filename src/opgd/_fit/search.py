@@ -10,7 +10,7 @@ from opgd._fit.problem import Problem
 from opgd._utils.warnings import warn_not_converged
 from opgd.core import starts
 from opgd.core.objective import Objective
-from opgd.core.solvers import SolverResult, best_of, continued, maximise
+from opgd.core.solvers import SolverResult, best_of, continued, maximize
 from opgd.core.types import FloatArray
 
 RACE_ITERATIONS = 10
@@ -91,7 +91,7 @@ class _Climber:
         n_evaluations = 0
         for sample in self.samples:
             runs = [
-                maximise(
+                maximize(
                     sample,
                     start,
                     max_iter=self.max_iter,
@@ -107,7 +107,7 @@ class _Climber:
 
     def _run(self, start: FloatArray, name: str, max_iter: int) -> SolverResult:
         report = partial(self.on_iteration, name)
-        return maximise(self.objective, start, max_iter=max_iter, tol=self.tol, on_iteration=report)
+        return maximize(self.objective, start, max_iter=max_iter, tol=self.tol, on_iteration=report)
 
 
 def growing_samples(objective: Objective, n_coefficients: int) -> tuple[Objective, ...]:

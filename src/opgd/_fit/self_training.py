@@ -1,8 +1,8 @@
-"""Classes of partly labelled rows: moments from labels and from probabilities, in rounds.
+"""Classes of partly labeled rows: moments from labels and from probabilities, in rounds.
 
-The first probabilities are those of LDA on the labelled rows, its covariance drawn to the identity
-on standardised columns. Each round takes the moments of all rows by label or probability, and new
-probabilities from them (whole rows, Gaussians drawn to the pooled covariance). Labelled rows keep
+The first probabilities are those of LDA on the labeled rows, its covariance drawn to the identity
+on standardized columns. Each round takes the moments of all rows by label or probability, and new
+probabilities from them (whole rows, Gaussians drawn to the pooled covariance). Labeled rows keep
 their class, but are few among the rows that a class is made of; so the class that they would get
 is a nearly honest test, and the rounds end when it fails.
 """
@@ -49,9 +49,9 @@ class WholeGaussians:
     def memberships(self, block: RowBlock) -> FloatArray:
         """The same, where rows with a label belong to its class."""
         shares = self.posteriors(block)
-        labelled = np.flatnonzero(block.labels >= 0)
-        shares[:, labelled] = 0.0
-        shares[block.labels[labelled], labelled] = 1.0
+        labeled = np.flatnonzero(block.labels >= 0)
+        shares[:, labeled] = 0.0
+        shares[block.labels[labeled], labeled] = 1.0
         return shares
 
 
@@ -62,28 +62,28 @@ def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, 
     samples that would test it.
     """
     engine = frame.engine
-    if not engine.partly_labelled:
+    if not engine.partly_labeled:
         return frame.moments(n_classes), 0
-    labelled = engine.chosen(engine.positions(lambda labels: labels >= 0))
-    moments = frame.soft_moments(_first_classes(frame, labelled, n_classes).memberships)
+    labeled = engine.chosen(engine.positions(lambda labels: labels >= 0))
+    moments = frame.soft_moments(_first_classes(frame, labeled, n_classes).memberships)
     least = np.inf
     for n_done in range(n_rounds):
         classes = _next_classes(frame, moments)
-        error = _error(labelled, classes)
+        error = _error(labeled, classes)
         least = min(least, error)
         # a mistake more and a right one more: an error of zero is not known without doubt
-        doubtful = (error * labelled.count + 1) / (labelled.count + 2)
-        if error > least + np.sqrt(doubtful * (1 - doubtful) / labelled.count):
+        doubtful = (error * labeled.count + 1) / (labeled.count + 2)
+        if error > least + np.sqrt(doubtful * (1 - doubtful) / labeled.count):
             return moments, n_done
         moments = frame.soft_moments(classes.memberships)
     return moments, n_rounds
 
 
-def _first_classes(frame: Frame, labelled: RowEngine, n_classes: int) -> WholeGaussians:
-    """LDA on the labelled rows."""
-    classes = replace(frame, engine=labelled).moments(n_classes)
+def _first_classes(frame: Frame, labeled: RowEngine, n_classes: int) -> WholeGaussians:
+    """LDA on the labeled rows."""
+    classes = replace(frame, engine=labeled).moments(n_classes)
     spread = np.outer(frame.spread, frame.spread)
-    within = classes.within / spread  # of standardised columns, in the axes of the basis
+    within = classes.within / spread  # of standardized columns, in the axes of the basis
     level = unit_variance(frame, classes)
     share = identity_share(within, float(classes.counts.sum()), frame.n_active)
     within = (1 - share) * within + share * level * np.eye(len(within))
@@ -102,12 +102,12 @@ def _whole(frame: Frame, coordinates: Coordinates, classes: Moments) -> WholeGau
     return WholeGaussians(frame.engine_matrix(coordinates).T, gaussians)
 
 
-def _error(labelled: RowEngine, classes: WholeGaussians) -> float:
-    """Share of labelled rows that would get another class."""
+def _error(labeled: RowEngine, classes: WholeGaussians) -> float:
+    """Share of labeled rows that would get another class."""
 
     def wrong(block: RowBlock) -> FloatArray:
         missed = np.argmax(classes.posteriors(block), axis=0) != block.labels
         weights = block.row_weights
         return np.array([weights @ missed])
 
-    return float(labelled.sum(wrong)[0] / labelled.total_weight)
+    return float(labeled.sum(wrong)[0] / labeled.total_weight)

@@ -1,6 +1,6 @@
 """Splitting a class into several Gaussians, by scikit-learn's k-means in whitened space.
 
-The first centres are made, not drawn: the class is cut into parts of equal weight along its
+The first centers are made, not drawn: the class is cut into parts of equal weight along its
 longest axis. So a fit needs no seed, and a row of weight two still equals the row twice.
 """
 
@@ -23,7 +23,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MOST_SUBCLASSES = 8
 MAX_SAMPLE = 20_000
-"""Rows of a class from which its centres are found; all rows are then assigned to them."""
+"""Rows of a class from which its centers are found; all rows are then assigned to them."""
 
 
 AUTO = 0
@@ -50,28 +50,28 @@ def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class NearestCentres:
-    """The Gaussian of every row of a block: of its class's, the one with the nearest centre."""
+class NearestCenters:
+    """The Gaussian of every row of a block: of its class's, the one with the nearest center."""
 
     whitener: FloatArray  # (p of the engine, R)
-    centres: list[FloatArray]  # by class, (m_k, R)
+    centers: list[FloatArray]  # by class, (m_k, R)
 
     def __call__(self, block: RowBlock) -> IntArray:
         """Codes of Gaussians, (n_rows,)."""
         rows = multiplied_by(self.whitener)(block)
         codes = np.full(block.n_rows, -1)
         first = 0
-        for k, centres in enumerate(self.centres):
+        for k, centers in enumerate(self.centers):
             own = block.labels == k
             if own.any():
-                codes[own] = first + pairwise_distances_argmin(rows[own], centres)
-            first += len(centres)
+                codes[own] = first + pairwise_distances_argmin(rows[own], centers)
+            first += len(centers)
         return codes
 
 
 def split_classes(
     frame: Frame, coordinates: Coordinates, numbers: IntArray
-) -> tuple[NearestCentres, IntArray]:
+) -> tuple[NearestCenters, IntArray]:
     """Give every row a Gaussian of its class.
 
     Returns
@@ -80,16 +80,16 @@ def split_classes(
     gaussian_classes : ndarray of shape (C,), the class of each Gaussian
     """
     whitener = frame.engine_matrix(coordinates)
-    centres = [_centres(frame.engine, whitener, k, int(number)) for k, number in enumerate(numbers)]
-    gaussian_classes = np.repeat(np.arange(len(numbers)), [len(own) for own in centres])
-    return NearestCentres(whitener, centres), gaussian_classes
+    centers = [_centers(frame.engine, whitener, k, int(number)) for k, number in enumerate(numbers)]
+    gaussian_classes = np.repeat(np.arange(len(numbers)), [len(own) for own in centers])
+    return NearestCenters(whitener, centers), gaussian_classes
 
 
-def _centres(engine: Engine, whitener: FloatArray, k: int, number: int) -> FloatArray:
-    """Centres of at most so many parts of class k, none of them empty, (m, R)."""
+def _centers(engine: Engine, whitener: FloatArray, k: int, number: int) -> FloatArray:
+    """Centers of at most so many parts of class k, none of them empty, (m, R)."""
     if number == 1:
         return np.zeros((1, whitener.shape[1]))  # the nearest, wherever it is
-    # above MAX_SAMPLE rows, centres are found on evenly spaced ones
+    # above MAX_SAMPLE rows, centers are found on evenly spaced ones
     seen = engine.chosen(engine.positions(lambda labels: labels == k, MAX_SAMPLE))
     whiten = multiplied_by(whitener)
     rows = seen.mapped(lambda block: whiten(block).T).X
@@ -98,23 +98,23 @@ def _centres(engine: Engine, whitener: FloatArray, k: int, number: int) -> Float
         most = min(MOST_SUBCLASSES, int(weights.sum() / (2 * (rows.shape[1] + 1))))
         kmeans = max(
             [_kmeans(rows, weights, m) for m in range(1, max(most, 1) + 1)],
-            key=lambda own: penalised_likelihood(rows, weights, own.labels_),
+            key=lambda own: penalized_likelihood(rows, weights, own.labels_),
         )
     else:
         kmeans = _kmeans(rows, weights, min(number, len(rows)))
-    centres: FloatArray = kmeans.cluster_centers_
-    return centres[np.unique(pairwise_distances_argmin(rows, centres))]
+    centers: FloatArray = kmeans.cluster_centers_
+    return centers[np.unique(pairwise_distances_argmin(rows, centers))]
 
 
 def _kmeans(rows: FloatArray, weights: FloatArray, number: int) -> KMeans:
-    centres = first_centres(rows, weights, number)
+    centers = first_centers(rows, weights, number)
     with warnings.catch_warnings():
-        # fewer distinct rows than centres: the empty ones are dropped by the caller
+        # fewer distinct rows than centers: the empty ones are dropped by the caller
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(len(centres), init=centres, n_init=1).fit(rows, sample_weight=weights)
+        return KMeans(len(centers), init=centers, n_init=1).fit(rows, sample_weight=weights)
 
 
-def penalised_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray) -> float:
+def penalized_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray) -> float:
     """Classification likelihood of a split into Gaussians, less half of BIC's penalty.
 
     Covariances are diagonal on the principal axes of the rows and drawn towards the pooled ones
@@ -123,9 +123,9 @@ def penalised_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray
     part than it gains in variance.
     """
     shares = weights / weights.sum()
-    centred = rows - shares @ rows
-    axes = np.linalg.svd(np.sqrt(shares)[:, None] * centred, full_matrices=False)[2]
-    scores = centred @ axes.T
+    centered = rows - shares @ rows
+    axes = np.linalg.svd(np.sqrt(shares)[:, None] * centered, full_matrices=False)[2]
+    scores = centered @ axes.T
     member = labels == np.unique(labels)[:, None]  # (m, n)
     sizes = member @ weights
     means = (member * weights) @ scores / sizes[:, None]
@@ -141,12 +141,12 @@ def penalised_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray
     return float(log_likelihood - 0.5 * n_parameters * np.log(weights.sum()))
 
 
-def first_centres(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:
+def first_centers(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:
     """Means of parts of equal weight along the longest axis of the rows, (number, R)."""
     shares = weights / weights.sum()
-    centred = rows - shares @ rows
-    longest = np.linalg.svd(np.sqrt(shares)[:, None] * centred, full_matrices=False)[2][0]
-    positions = centred @ longest
+    centered = rows - shares @ rows
+    longest = np.linalg.svd(np.sqrt(shares)[:, None] * centered, full_matrices=False)[2][0]
+    positions = centered @ longest
     order = np.argsort(positions, kind="stable")
     # cut at positions, not at rows: equal rows stay together, however they are counted
     reached = np.cumsum(shares[order])

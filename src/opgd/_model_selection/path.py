@@ -1,9 +1,9 @@
 """Settings tried on one split: axes grown step by step, each model scored on the rows left out.
 
 A path begins as a fit begins, and goes on from its own solution: the axes found so far, and the
-next ones from the best of a few cheap guesses, are optimised together. The family contains its
-neighbours, which cost nothing to try and win where rows are few: reduced-rank LDA (all covariances
-pooled, LDA axes as they are) and regularised discriminant analysis (full covariances on all axes,
+next ones from the best of a few cheap guesses, are optimized together. The family contains its
+neighbors, which cost nothing to try and win where rows are few: reduced-rank LDA (all covariances
+pooled, LDA axes as they are) and regularized discriminant analysis (full covariances on all axes,
 where no projection is left to choose).
 """
 
@@ -24,7 +24,7 @@ from opgd.classifier import OPGDClassifier
 from opgd.core import starts
 from opgd.core.engines import RowEngine
 from opgd.core.moments import row_counts
-from opgd.core.solvers import best_of, maximise
+from opgd.core.solvers import best_of, maximize
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 PATH_TOL = 1e-4
@@ -98,13 +98,13 @@ def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
     for count in counts:
         if len(directions) == 0:
             guesses = make_starts(problem, "auto", count, rng)
-            runs = [maximise(objective, own, max_iter=10, tol=PATH_TOL) for own in guesses]
+            runs = [maximize(objective, own, max_iter=10, tol=PATH_TOL) for own in guesses]
             start = best_of(runs).directions
         else:
             guesses = next_axes(problem, directions, count - len(directions))
             grown = [np.vstack([directions, guess]) for guess in guesses]
             start = max(grown, key=objective.value)
-        result = maximise(
+        result = maximize(
             objective, starts.unit_rows(start), max_iter=PATH_ITERATIONS, tol=PATH_TOL
         )
         directions = starts.unit_rows(result.directions)
@@ -149,7 +149,7 @@ def n_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
 
 @dataclass(frozen=True)
 class Sample:
-    """Labelled rows, as they go to every split."""
+    """Labeled rows, as they go to every split."""
 
     X: AnyArray  # (n, p)
     codes: IntArray  # (n,), indices into classes

@@ -33,7 +33,7 @@ def encode_partly(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]
     """
     missing = is_missing(labels, unlabeled)
     if missing.all():
-        raise ValueError("y has no labelled rows; without any labels, use OPGDMixture.")
+        raise ValueError("y has no labeled rows; without any labels, use OPGDMixture.")
     known = labels[~missing]
     if known.dtype == object and _of_one_kind(known):
         known = np.array(known.tolist())
@@ -41,7 +41,7 @@ def encode_partly(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]
     classes, codes[~missing] = encode_labels(known)
     if len(classes) == 1 and missing.any():
         raise ValueError(
-            f"All labelled rows are of one class ({classes.tolist()[0]!r}), so the others have no "
+            f"All labeled rows are of one class ({classes.tolist()[0]!r}), so the others have no "
             "choice. If -1 is a label here, say with unlabeled what is none."
         )
     return classes, codes

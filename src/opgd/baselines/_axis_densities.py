@@ -1,4 +1,4 @@
-"""Densities of classes along one axis, and the likelihood ratio that a pursuit maximises.
+"""Densities of classes along one axis, and the likelihood ratio that a pursuit maximizes.
 
 All of them are mixtures of Gaussians on a line. What differs is how many there are and how they
 are found: one for each row (kernels), one for each class, or a few for each class.

@@ -37,7 +37,7 @@ def left_out_likelihood(rows: FloatArray, weights: FloatArray, bandwidth: float)
     log_peak = -0.5 * n_features * np.log(2 * np.pi) - n_features * np.log(bandwidth)
     with_own = log_kernel_density(rows, rows, counts, bandwidth) + np.log(total)
     own_share = np.exp(np.log(left) + log_peak - with_own)
-    # where a row has no neighbour at all, what is left is rounding error
+    # where a row has no neighbor at all, what is left is rounding error
     others = np.log(np.maximum(1.0 - own_share, np.finfo(float).eps))
     return float(counts @ (with_own + others - np.log(total - left)) / total)
 

@@ -17,7 +17,7 @@ from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.targets import Labelled
+from opgd.core.targets import Labeled
 from opgd.core.types import AnyArray, FloatArray
 
 LEAST_SQUARE = 1e4 * np.finfo(np.float64).tiny
@@ -26,7 +26,7 @@ LEAST_SQUARE = 1e4 * np.finfo(np.float64).tiny
 
 @dataclass(frozen=True)
 class Task:
-    """Labelled rows, as every method gets them."""
+    """Labeled rows, as every method gets them."""
 
     prepared: Prepared
     classes: AnyArray  # (K,), labels
@@ -70,7 +70,7 @@ class Baseline(GaussianClassifier):
         self : object
         """
         self._check_parameters()
-        X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
+        X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         with one_blas_thread():
             prepared = prepare(RowEngine(X, codes, weights), len(classes))
             priors = check_priors(self.priors, classes, prepared.classes.priors)
@@ -110,7 +110,7 @@ def problem_of(
         moments,
         np.log(task.priors) + log_factors,
         FORMS[form],
-        Labelled(one_each),
+        Labeled(one_each),
     )
     return Problem(
         frame, coordinates, moments, objective, one_each, task.priors, borrowed, within_borrowed

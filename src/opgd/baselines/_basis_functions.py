@@ -13,7 +13,7 @@ BASES = ["linear", "polynomial", "spline"]
 
 @dataclass(frozen=True)
 class Basis:
-    """Functions of standardised columns, (n, p) to (n, F), without a constant."""
+    """Functions of standardized columns, (n, p) to (n, F), without a constant."""
 
     kind: str
     degree: int

@@ -20,7 +20,7 @@ FARTHEST = 1e100
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """Rows with labels, as every method gets them."""
 
     X: AnyArray  # (n, p)
@@ -39,7 +39,7 @@ class Labelled:
 class PosteriorClassifier(PosteriorMixin, RowModel):
     """Classes with densities of any kind.
 
-    A method makes fitted attributes of labelled rows in `_densities`, and of rows the log
+    A method makes fitted attributes of labeled rows in `_densities`, and of rows the log
     densities of the classes in `_log_densities`. From there on all classifiers are alike.
     """
 
@@ -66,9 +66,9 @@ class PosteriorClassifier(PosteriorMixin, RowModel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         self._check_parameters()
-        X, classes, codes, weights = self._check_labelled(X, y, sample_weight)
+        X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         weights = np.ones(len(X)) if weights is None else weights
-        rows = Labelled(X, codes, len(classes), weights)
+        rows = Labeled(X, codes, len(classes), weights)
         priors = check_priors(self.priors, classes, rows.shares)
         with one_blas_thread():
             attributes = self._densities(rows)
@@ -86,7 +86,7 @@ class PosteriorClassifier(PosteriorMixin, RowModel):
     def _check_parameters(self) -> None:
         """Refuse bad parameters by name."""
 
-    def _densities(self, rows: Labelled) -> dict[str, Any]:
+    def _densities(self, rows: Labeled) -> dict[str, Any]:
         """Fitted attributes."""
         raise NotImplementedError
 
@@ -100,13 +100,13 @@ def cut(scores: FloatArray) -> FloatArray:
     return np.clip(np.nan_to_num(scores, nan=FARTHEST), -FARTHEST, FARTHEST)
 
 
-def centred_scores(X: AnyArray, center: FloatArray, components: FloatArray) -> FloatArray:
+def centered_scores(X: AnyArray, center: FloatArray, components: FloatArray) -> FloatArray:
     """(X - center) @ components.T in float64, (n, q)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return cut((np.asarray(X, dtype=np.float64) - center) @ components.T)
 
 
-def standardised(X: AnyArray, center: FloatArray, scale: FloatArray) -> FloatArray:
+def standardized(X: AnyArray, center: FloatArray, scale: FloatArray) -> FloatArray:
     """(X - center) / scale in float64, (n, p)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return cut((np.asarray(X, dtype=np.float64) - center) / scale)
@@ -115,7 +115,7 @@ def standardised(X: AnyArray, center: FloatArray, scale: FloatArray) -> FloatArr
 def column_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means and standard deviations of columns, (p,); a constant column has its size instead.
 
-    So constant columns are zero once standardised, to rounding.
+    So constant columns are zero once standardized, to rounding.
     """
     rows, shares = np.asarray(X, dtype=np.float64), weights / weights.sum()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -134,7 +134,7 @@ def column_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatA
     return center, np.where(constant, sizes, deviations)
 
 
-def whitened(rows: Labelled) -> tuple[Prepared, Whitening, FloatArray]:
+def whitened(rows: Labeled) -> tuple[Prepared, Whitening, FloatArray]:
     """Rows in coordinates in which the pooled covariance of the classes is one, (n, R)."""
     prepared = prepare(RowEngine(rows.X, rows.codes, rows.weights), rows.n_classes)
     whitening = whiten_classes(prepared.frame, prepared.classes)
@@ -142,7 +142,7 @@ def whitened(rows: Labelled) -> tuple[Prepared, Whitening, FloatArray]:
     if whitening.borrowed > 0:
         warn_caller(
             "the pooled covariance of the classes is singular: "
-            f"{whitening.borrowed:.0%} of it is the identity on standardised columns.",
+            f"{whitening.borrowed:.0%} of it is the identity on standardized columns.",
             DataWarning,
         )
-    return prepared, whitening, centred_scores(rows.X, coordinates.center, coordinates.matrix.T)
+    return prepared, whitening, centered_scores(rows.X, coordinates.center, coordinates.matrix.T)

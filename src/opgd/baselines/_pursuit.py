@@ -12,10 +12,10 @@ from opgd._utils.validation import check_integer, check_n_components, check_posi
 from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
 from opgd.baselines._axis_densities import BLOCK_CELLS, AxisDensities, CommonVariance, LineMixture
 from opgd.baselines._base import count_components
-from opgd.baselines._posterior import Labelled, PosteriorClassifier, centred_scores, whitened
+from opgd.baselines._posterior import Labeled, PosteriorClassifier, centered_scores, whitened
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_sum_by_group
-from opgd.core.solvers import CONVERGED, SolverResult, best_of, continued, maximise
+from opgd.core.solvers import CONVERGED, SolverResult, best_of, continued, maximize
 from opgd.core.starts import lda_axes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -78,7 +78,7 @@ class LikelihoodRatio:
             if settled():
                 raise StopIteration
 
-        result = maximise(self, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
+        result = maximize(self, start, max_iter=max_iter, tol=tol, on_iteration=on_iteration)
         if settled():
             result = replace(result, converged=True, message=CONVERGED)
         return result
@@ -138,7 +138,7 @@ class Pursuit(AxesMixin, PosteriorClassifier):
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
 
-    def _densities(self, rows: Labelled) -> dict[str, Any]:
+    def _densities(self, rows: Labeled) -> dict[str, Any]:
         prepared, whitening, Z = whitened(rows)
         coordinates, rank = whitening.coordinates, whitening.coordinates.rank
         default = min(DEFAULT_AXES, rank)
@@ -184,7 +184,7 @@ class Pursuit(AxesMixin, PosteriorClassifier):
         return runs
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
-        scores = centred_scores(X, self._center, self.components_)
+        scores = centered_scores(X, self._center, self.components_)
         n_blocks = 1 + len(X) * len(self.gaussian_classes_) // BLOCK_CELLS
         blocks = [self._block(own) for own in np.array_split(scores, n_blocks)]
         return np.concatenate(blocks)

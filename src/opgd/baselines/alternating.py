@@ -14,7 +14,7 @@ from opgd._utils.validation import check_integer, check_positive
 from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.gaussians import DiagonalForm, ProjectedGaussians
-from opgd.core.solvers import CONVERGED, MAX_ITER, SolverResult, maximise
+from opgd.core.solvers import CONVERGED, MAX_ITER, SolverResult, maximize
 from opgd.core.starts import lda_axes, unit_rows
 from opgd.core.types import FloatArray
 
@@ -48,7 +48,7 @@ def alternate(
     directions, history, n_evaluations = start, [objective.value(start)], 0
     for _ in range(max_iter):
         held = replace(objective, form=HeldForm(objective.gaussians(directions)))
-        step = maximise(held, directions, max_iter=n_steps, tol=tol)
+        step = maximize(held, directions, max_iter=n_steps, tol=tol)
         # lengths matter to Gaussians that are held, and to nothing afterwards
         directions = unit_rows(step.directions)
         history.append(objective.value(directions))

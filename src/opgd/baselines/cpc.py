@@ -20,7 +20,7 @@ from opgd.baselines._base import (
 )
 from opgd.core.coordinates import column_coordinates
 from opgd.core.regularization import whiten_classes
-from opgd.core.solvers import maximise
+from opgd.core.solvers import maximize
 from opgd.core.starts import leading_vectors
 from opgd.core.types import FloatArray
 
@@ -31,13 +31,13 @@ LEAST_CURVATURE = 1e-2
 
 @dataclass(frozen=True)
 class CommonAxesLikelihood:
-    """How well orthonormal axes D (rows) diagonalise all covariances, as Flury's likelihood.
+    """How well orthonormal axes D (rows) diagonalize all covariances, as Flury's likelihood.
 
         value = -1/2 sum_k pi_k sum_j log (d_j Sigma_k d_j'),   D = Q(A) D_0,  Q = (I - A)(I + A)^-1
 
     A is the skew part of a free matrix, times a step for every pair of axes: Cayley's map reaches
     the rotations near D_0 without a constraint, and the steps make turning any two axes equally
-    hard. The curvature of a turn of the axes j and l, once they diagonalise all covariances, is
+    hard. The curvature of a turn of the axes j and l, once they diagonalize all covariances, is
     sum_k pi_k (s_kj - s_kl)^2 / (s_kj s_kl) with the variances s.
     """
 
@@ -94,7 +94,7 @@ def common_axes(
     while n_iter < max_iter and not converged:
         likelihood = CommonAxesLikelihood(covariances, priors, axes)
         few = min(ITERATIONS_PER_START, max_iter - n_iter)
-        result = maximise(likelihood, np.zeros_like(axes), max_iter=few, tol=tol)
+        result = maximize(likelihood, np.zeros_like(axes), max_iter=few, tol=tol)
         axes = np.linalg.qr(likelihood.axes(result.directions).T)[0].T
         n_iter, converged = n_iter + max(result.n_iter, 1), result.converged
     return axes, n_iter, converged
@@ -106,7 +106,7 @@ class CommonPrincipalComponents(AxesMixin, Baseline):
     Flury's model: Sigma_k = D' diag(variances_k) D with one orthonormal D for all classes, fitted
     by maximum likelihood; classes are Gaussians with their own variances on the first axes.
     Classes with a singular covariance borrow from the pooled one. The model depends on the units
-    of the columns, as principal components do; standardise them if these differ.
+    of the columns, as principal components do; standardize them if these differ.
 
     Parameters
     ----------

@@ -11,11 +11,11 @@ from opgd._utils.validation import check_choice, check_integer, check_positive
 from opgd.baselines._basis_functions import BASES, Basis, distinct_quantiles
 from opgd.baselines._optimal_scores import optimal_scores
 from opgd.baselines._posterior import (
-    Labelled,
+    Labeled,
     PosteriorClassifier,
     column_moments,
     cut,
-    standardised,
+    standardized,
 )
 from opgd.core.types import AnyArray, FloatArray
 
@@ -32,7 +32,7 @@ class FlexibleDiscriminantAnalysis(
     The classes get scores theta_l, (n_classes,), that a ridge regression eta_l on functions of
     the columns explains best:
 
-        minimise  mean_i (theta_l[y_i] - eta_l(x_i))^2 + ridge * (sum of coefficients^2)
+        minimize  mean_i (theta_l[y_i] - eta_l(x_i))^2 + ridge * (sum of coefficients^2)
 
     with mean_i theta_l[y_i] = 0 and mean_i theta_l[y_i] theta_m[y_i] = (l == m). With r_l^2 the
     share that is explained, the axes are u_l = eta_l / sqrt(r_l^2 (1 - r_l^2)), on which classes
@@ -50,7 +50,7 @@ class FlexibleDiscriminantAnalysis(
     n_knots : int, default=5
         Knots of a spline, at quantiles of the different values of a column.
     ridge : float, default=0.1
-        Penalty on the coefficients of standardised functions; per row, as `orthogonality` is.
+        Penalty on the coefficients of standardized functions; per row, as `orthogonality` is.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class probabilities; None takes the classes' shares of the rows.
 
@@ -61,7 +61,7 @@ class FlexibleDiscriminantAnalysis(
     explained_ : ndarray of shape (n_components_,)
         r_l^2, largest first.
     coefficients_ : ndarray of shape (n_components_, n_functions)
-        Of the axes, in standardised functions.
+        Of the axes, in standardized functions.
     projected_means_ : ndarray of shape (n_classes, n_components_)
         Class means on the axes.
     classes_, priors_, n_features_in_, feature_names_in_
@@ -134,7 +134,7 @@ class FlexibleDiscriminantAnalysis(
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
 
-    def _densities(self, rows: Labelled) -> dict[str, Any]:
+    def _densities(self, rows: Labeled) -> dict[str, Any]:
         most = rows.n_classes - 1
         if most == 0:
             raise ValueError("y has one class only: there are no axes between classes.")
@@ -143,7 +143,7 @@ class FlexibleDiscriminantAnalysis(
                 f"n_components={self.n_components} is more than n_classes - 1 = {most}."
             )
         center, scale = column_moments(rows.X, rows.weights)
-        Z = standardised(rows.X, center, scale)
+        Z = standardized(rows.X, center, scale)
         splines = self.basis == "spline"
         knots = distinct_quantiles(Z, self.n_knots) if splines else np.empty((0, Z.shape[1]))
         basis = Basis(self.basis, int(self.degree), knots)
@@ -170,7 +170,7 @@ class FlexibleDiscriminantAnalysis(
         }
 
     def _scores(self, X: AnyArray) -> FloatArray:
-        Z = standardised(X, self._center, self._scale)
+        Z = standardized(X, self._center, self._scale)
         functions = cut(self._basis.expand(Z))
         standard = (functions - self._function_center) / self._function_scale
         return cut(standard @ self.coefficients_.T)

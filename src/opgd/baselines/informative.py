@@ -14,7 +14,7 @@ from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.gaussians import DiagonalForm
 from opgd.core.objective import Objective
-from opgd.core.solvers import maximise
+from opgd.core.solvers import maximize
 from opgd.core.starts import lda_axes
 from opgd.core.types import FloatArray
 
@@ -60,7 +60,7 @@ class SpanLikelihood:
 
 
 class InformativeComponents(AxesMixin, Baseline):
-    """Axes that maximise the classification likelihood with isotropic Gaussians.
+    """Axes that maximize the classification likelihood with isotropic Gaussians.
 
     OPGD's objective, with one fixed variance for all Gaussians and axes:
 
@@ -152,7 +152,7 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         objective = replace(problem.objective, form=IsotropicForm(float(self.variance)))
         likelihood = SpanLikelihood(objective)
         start = lda_axes(problem.classes, n_components)
-        result = maximise(likelihood, start, max_iter=self.max_iter, tol=self.tol)
+        result = maximize(likelihood, start, max_iter=self.max_iter, tol=self.tol)
         if not result.converged:
             warn_not_converged("The axes have", self.max_iter)
         span = likelihood.axes(result.directions)[0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from opgd._utils.validation import check_positive
 from opgd.baselines._bandwidths import likeliest_bandwidth, log_kernel_density
-from opgd.baselines._posterior import Labelled, PosteriorClassifier, centred_scores, whitened
+from opgd.baselines._posterior import Labeled, PosteriorClassifier, centered_scores, whitened
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -65,7 +65,7 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
 
-    def _densities(self, rows: Labelled) -> dict[str, Any]:
+    def _densities(self, rows: Labeled) -> dict[str, Any]:
         _, whitening, Z = whitened(rows)
         coordinates = whitening.coordinates
         bandwidths = np.empty(rows.n_classes)
@@ -83,7 +83,7 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
         }
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
-        at = centred_scores(X, self._center, self.components_)
+        at = centered_scores(X, self._center, self.components_)
         logs = np.empty((len(X), len(self.bandwidths_)))
         for k, bandwidth in enumerate(self.bandwidths_):
             own = self._codes == k

@@ -6,10 +6,10 @@ import numpy as np
 
 from opgd.baselines._bandwidths import log_kernel_density
 from opgd.baselines._posterior import (
-    Labelled,
+    Labeled,
     PosteriorClassifier,
     column_moments,
-    standardised,
+    standardized,
 )
 from opgd.baselines.kernel import check_bandwidth, chosen_bandwidth, class_variances
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -68,10 +68,10 @@ class KernelNaiveBayes(PosteriorClassifier):
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
 
-    def _densities(self, rows: Labelled) -> dict[str, Any]:
+    def _densities(self, rows: Labeled) -> dict[str, Any]:
         center, scale = pooled_scale(rows)
         used = np.flatnonzero(scale > 0)
-        Z = standardised(rows.X, center, np.where(scale > 0, scale, 1.0))
+        Z = standardized(rows.X, center, np.where(scale > 0, scale, 1.0))
         bandwidths = np.zeros((rows.n_classes, len(scale)))
         for k in range(rows.n_classes):
             own, weights = Z[rows.codes == k], rows.weights[rows.codes == k]
@@ -92,7 +92,7 @@ class KernelNaiveBayes(PosteriorClassifier):
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
         used = np.flatnonzero(self._scale > 0)
-        at = standardised(X[:, used], self._center[used], self._scale[used])
+        at = standardized(X[:, used], self._center[used], self._scale[used])
         logs = np.zeros((len(X), len(self.bandwidths_)))
         for k, bandwidths in enumerate(self.bandwidths_):
             own = self._codes == k
@@ -106,13 +106,13 @@ class KernelNaiveBayes(PosteriorClassifier):
         return logs
 
 
-def pooled_scale(rows: Labelled) -> tuple[FloatArray, FloatArray]:
+def pooled_scale(rows: Labeled) -> tuple[FloatArray, FloatArray]:
     """Means of the columns, and their standard deviations inside the classes.
 
     A column that differs between classes only has that of all rows, a constant one zero.
     """
     center, scale = column_moments(rows.X, rows.weights)
-    Z, shares = standardised(rows.X, center, scale), rows.weights / rows.weights.sum()
+    Z, shares = standardized(rows.X, center, scale), rows.weights / rows.weights.sum()
     varies = shares @ Z**2 > 0.5  # one, or zero for constant columns
     means = np.zeros((rows.n_classes, len(scale)))
     np.add.at(means, rows.codes, shares[:, None] * Z)

@@ -18,7 +18,7 @@ KINDS = ["kernel", "gaussian", "common"]
 class LikelihoodRatioPursuit(Pursuit):
     """Projection pursuit by the likelihood ratio of class densities along an axis.
 
-    The first axis maximises (eq. 4 of the paper)
+    The first axis maximizes (eq. 4 of the paper)
 
         log LR(v) = sum_i log f_{y_i}(v'x_i) - log f(v'x_i)
 

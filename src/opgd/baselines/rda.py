@@ -1,4 +1,4 @@
-"""Regularised discriminant analysis: between LDA and QDA."""
+"""Regularized discriminant analysis: between LDA and QDA."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ class RegularizedDiscriminantAnalysis(Baseline):
         Sigma_k <- (1 - gamma) Sigma_k + gamma (tr Sigma_k / p) I
 
     ``alpha=0`` is LDA and ``alpha=1`` QDA (covariances divide by the number of rows). The second
-    step is Friedman's and depends on the units of the columns; standardise them if these differ.
+    step is Friedman's and depends on the units of the columns; standardize them if these differ.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """From raw columns to coordinates in which the problem is well scaled.
 
-Columns are standardised, reduced to the directions in which rows differ at all, sphered by the
-total covariance, and whitened by the pooled within-class covariance. Optimising there takes a
+Columns are standardized, reduced to the directions in which rows differ at all, sphered by the
+total covariance, and whitened by the pooled within-class covariance. Optimizing there takes a
 fraction of the evaluations that raw columns take, and makes the result independent of their units.
 Moments of classes are taken of sphered rows: taken of raw ones and mapped afterwards, nearly
 collinear columns would cost them as many digits as the covariance has orders of magnitude.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from opgd.core.engines import CENTRING_RATIO, Engine, RowBlock, RowEngine
+from opgd.core.engines import CENTERING_RATIO, Engine, RowBlock, RowEngine
 from opgd.core.moments import (
     Groups,
     Mapping,
@@ -42,11 +42,11 @@ class Coordinates:
 
     center: FloatArray  # (p,)
     scale: FloatArray  # (p,), standard deviations; 1 for constant columns
-    basis: FloatArray  # (p, R), orthonormal: where standardised rows differ
+    basis: FloatArray  # (p, R), orthonormal: where standardized rows differ
     whitener: FloatArray  # (R, R), whitener.T @ within @ whitener = I
     unwhitener: FloatArray  # (R, R), its inverse
     identity_share: float = 0.0
-    """Share of the identity (on standardised columns) that a singular pooled covariance borrowed
+    """Share of the identity (on standardized columns) that a singular pooled covariance borrowed
     before it was whitened."""
 
     @property
@@ -95,7 +95,7 @@ class Frame:
     center: FloatArray  # (p,)
     scale: FloatArray  # (p,)
     basis: FloatArray  # (p, R)
-    spread: FloatArray  # (R,), standardised rows @ basis * spread have unit variances
+    spread: FloatArray  # (R,), standardized rows @ basis * spread have unit variances
     sphered: bool
     constant: IntArray  # indices of constant columns
     collinear: IntArray  # indices of columns that are combinations of others
@@ -112,12 +112,12 @@ class Frame:
 
     @property
     def identity(self) -> FloatArray:
-        """The identity on standardised columns, as a covariance of sphered rows, (R, R)."""
+        """The identity on standardized columns, as a covariance of sphered rows, (R, R)."""
         return np.diag(self.spread**2)
 
     @property
     def sphering(self) -> FloatArray:
-        """Maps centred raw rows to sphered ones, (p, R)."""
+        """Maps centered raw rows to sphered ones, (p, R)."""
         return self.basis * self.spread / self.scale[:, None]
 
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
@@ -129,17 +129,17 @@ class Frame:
         return soft_moments(self.engine, memberships, self._sphere(), width)
 
     def _sphere(self) -> Mapping:
-        return RowBlock.centred if self.sphered else multiplied_by(self.sphering)
+        return RowBlock.centered if self.sphered else multiplied_by(self.sphering)
 
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
-        """Maps the engine's centred rows to whitened coordinates."""
+        """Maps the engine's centered rows to whitened coordinates."""
         if self.sphered:
             return coordinates.whitener / self.spread[:, None]
         return coordinates.matrix
 
 
 def make_frame(engine: Engine) -> Frame:
-    """Standardise columns and find the directions in which rows differ."""
+    """Standardize columns and find the directions in which rows differ."""
     center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
         raise OverflowError("differences within a column overflow")
@@ -149,8 +149,8 @@ def make_frame(engine: Engine) -> Frame:
         own = engine.chosen(np.arange(engine.n_samples))
         return _few_rows_frame(own, center, size, constant)
 
-    subtract = bool(np.any(np.abs(center) > CENTRING_RATIO * size))
-    engine = engine.centred_at(center, subtract=subtract)
+    subtract = bool(np.any(np.abs(center) > CENTERING_RATIO * size))
+    engine = engine.centered_at(center, subtract=subtract)
     total = group_moments(engine, 1, scaled_by(size), one_group).covariances[0]
     deviations = np.where(constant, 1.0, np.sqrt(np.diag(total)))
     total = total / np.outer(deviations, deviations)

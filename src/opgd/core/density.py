@@ -30,7 +30,7 @@ FARTHEST_ROW = 1e150
 
 @dataclass(frozen=True)
 class RowDensity:
-    """The density of rows; `gaussians` describe the scores of centred rows on the directions."""
+    """The density of rows; `gaussians` describe the scores of centered rows on the directions."""
 
     coordinates: Coordinates  # sphered
     gaussians: ProjectedGaussians

@@ -89,7 +89,7 @@ class Constraints:
     """What the M-step has to respect.
 
     Variances are (1 - share) of their own and what is `added`, as where rows are too few to say
-    all of them; that maximises the likelihood only where nothing is added.
+    all of them; that maximizes the likelihood only where nothing is added.
     """
 
     tied: bool = False  # whether all Gaussians have one covariance
@@ -142,7 +142,7 @@ def fit_mixture(
     Parameters
     ----------
     engine : the rows
-    components : ndarray of shape (q, p), V' for the engine's centred rows
+    components : ndarray of shape (q, p), V' for the engine's centered rows
     start : in the projection
     gaussian_classes : ndarray of shape (C,) or None
         Class of each Gaussian, where labels of rows (-1: none) are to be kept.

@@ -24,8 +24,8 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 MAX_BLOCK_ROWS = 16384
 MAX_BLOCK_CELLS = 3 * 2**17
 MAX_BUFFER_CELLS = 2**21
-CENTRING_RATIO = 16.0
-"""Beyond this |mean| / range, raw products lose digits that a centred block keeps."""
+CENTERING_RATIO = 16.0
+"""Beyond this |mean| / range, raw products lose digits that a centered block keeps."""
 
 
 class Addable(Protocol):
@@ -65,7 +65,7 @@ class Workspace:
         self._buffers: dict[tuple[str, Any], AnyArray] = {}
 
     def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Any:
-        """An uninitialised, contiguous array; the same memory for the same name and type."""
+        """An uninitialized, contiguous array; the same memory for the same name and type."""
         size = math.prod(shape)
         buffer = self._buffers.get((name, dtype))
         if buffer is None or buffer.size < size:
@@ -77,8 +77,8 @@ class Workspace:
 class RowBlock:
     """Consecutive rows with what belongs to them.
 
-    `X` holds rows minus what the engine already subtracted; the rest of the way to centred rows
-    is `rest`: centred = X - rest. Rows of float32 stay so, since the large products with them take
+    `X` holds rows minus what the engine already subtracted; the rest of the way to centered rows
+    is `rest`: centered = X - rest. Rows of float32 stay so, since the large products with them take
     half the time; everything that is made of the products is float64.
     """
 
@@ -106,9 +106,9 @@ class RowBlock:
         buffer[...] = values
         return buffer
 
-    def centred(self) -> FloatArray:
-        """Centred rows in a buffer of this block's workspace, float64."""
-        buffer: FloatArray = self.workspace.array("centred", *self.X.shape)
+    def centered(self) -> FloatArray:
+        """Centered rows in a buffer of this block's workspace, float64."""
+        buffer: FloatArray = self.workspace.array("centered", *self.X.shape)
         return np.subtract(self.X, self.rest, out=buffer)
 
 
@@ -126,7 +126,7 @@ class Engine(ABC):
     n_samples: int
     n_features: int
     dtype: Any
-    partly_labelled: bool
+    partly_labeled: bool
     """Whether some labels are -1."""
     total_weight: float
     total_square_weight: float
@@ -145,7 +145,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def centred_at(self, center: FloatArray, *, subtract: bool) -> Self:
+    def centered_at(self, center: FloatArray, *, subtract: bool) -> Self:
         """The same rows about another center; `subtract` as in `RowEngine`."""
 
     @abstractmethod
@@ -236,7 +236,7 @@ class RowEngine(Engine):
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
 
     @cached_property
-    def partly_labelled(self) -> bool:  # type: ignore[override]
+    def partly_labeled(self) -> bool:  # type: ignore[override]
         return bool(np.any(self.labels < 0))
 
     @cached_property
@@ -272,7 +272,7 @@ class RowEngine(Engine):
     def with_block_rows(self, least: int) -> "RowEngine":
         return self if least <= self.block_rows else self._copy(self.center, self.subtract, least)
 
-    def centred_at(self, center: FloatArray, *, subtract: bool) -> "RowEngine":
+    def centered_at(self, center: FloatArray, *, subtract: bool) -> "RowEngine":
         return self._copy(center, subtract, self.block_rows)
 
     def _copy(self, center: FloatArray, subtract: bool, block_rows: int) -> "RowEngine":

@@ -80,7 +80,7 @@ class Form(Protocol):
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray: ...
 
-    def standardise(
+    def standardize(
         self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
     ) -> FloatArray: ...
 
@@ -151,7 +151,7 @@ class DiagonalForm:
         """Inverse standard deviations, (C, q)."""
         return 1.0 / np.sqrt(gaussians.variances)
 
-    def standardise(
+    def standardize(
         self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
     ) -> FloatArray:
         """Score j as a standard normal for every Gaussian, into `out` (C, n); its factor, (C,)."""
@@ -260,7 +260,7 @@ class FullForm:
             ]
         )
 
-    def standardise(
+    def standardize(
         self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
     ) -> FloatArray:
         """Score j given those before it, as a standard normal, into `out`; its factor."""

@@ -13,10 +13,10 @@ from opgd.core.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Moments:
-    """What is kept of every group (class, subclass, cluster): sizes, centres and shapes.
+    """What is kept of every group (class, subclass, cluster): sizes, centers and shapes.
 
     Covariances divide by the group's weight, as in the paper (Section 3.1). Two of these add up to
-    the moments of the rows of both (Chan, Golub & LeVeque), so centres may be far apart without
+    the moments of the rows of both (Chan, Golub & LeVeque), so centers may be far apart without
     the loss of digits that sums of raw squares would suffer.
     """
 
@@ -118,10 +118,10 @@ def one_group(block: RowBlock) -> IntArray:
 
 
 def scaled_by(size: FloatArray) -> Mapping:
-    """Centred rows divided by the sizes of their columns."""
+    """Centered rows divided by the sizes of their columns."""
 
     def scaled(block: RowBlock) -> FloatArray:
-        rows = block.centred()
+        rows = block.centered()
         rows /= size
         return rows
 
@@ -129,11 +129,11 @@ def scaled_by(size: FloatArray) -> Mapping:
 
 
 def multiplied_by(matrix: FloatArray) -> Mapping:
-    """Centred rows times a matrix (n_features, n_new)."""
+    """Centered rows times a matrix (n_features, n_new)."""
 
     def multiplied(block: RowBlock) -> FloatArray:
         rows: FloatArray = block.workspace.array("mapped", block.n_rows, matrix.shape[1])
-        return rows_times(block.centred(), matrix, rows)
+        return rows_times(block.centered(), matrix, rows)
 
     return multiplied
 
@@ -240,7 +240,7 @@ def locate_columns(engine: Engine) -> tuple[FloatArray, FloatArray]:
     dividing by them rounds nothing and keeps squares of any column within range.
     """
     origin = np.asarray(engine.chosen(np.zeros(1, dtype=np.intp)).X[0], dtype=np.float64)
-    engine = engine.centred_at(origin, subtract=True)
+    engine = engine.centered_at(origin, subtract=True)
 
     def block_sums(block: RowBlock) -> ColumnSums:
         own = block.row_weights

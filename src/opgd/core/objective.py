@@ -1,4 +1,4 @@
-"""The objective of the paper, for labelled, unlabelled and partly labelled rows alike."""
+"""The objective of the paper, for labeled, unlabeled and partly labeled rows alike."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

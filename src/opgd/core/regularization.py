@@ -1,7 +1,7 @@
 """Covariances that can be relied on: shrinkage, ridge, and what a singular one borrows.
 
 A class whose covariance says nothing about some directions borrows from the pooled covariance;
-the pooled covariance, where it is singular itself, borrows from the identity on standardised
+the pooled covariance, where it is singular itself, borrows from the identity on standardized
 columns. The share that is borrowed is the share of directions without variance, for as few rows as
 there are dimensions; with more rows it falls in proportion, since a variance that many rows do not
 show is a finding, not a gap.
@@ -94,7 +94,7 @@ def borrowed_share(missing: float, count: float, n_features: int) -> float:
 
 
 def unit_variance(frame: Frame, classes: Moments) -> float:
-    """tr(Sigma_W) / p on standardised columns, or 1 where there is no within-variance at all."""
+    """tr(Sigma_W) / p on standardized columns, or 1 where there is no within-variance at all."""
     level = float(np.sum(np.diag(classes.within) / frame.spread**2)) / frame.n_active
     return level if level > WITHIN_FLOOR else 1.0
 
@@ -116,7 +116,7 @@ def fill_gaps(moments: Moments) -> tuple[Moments, FloatArray]:
 
 
 def estimated_shrinkage(moments: Moments) -> FloatArray:
-    """Share of the pooled covariance that minimises the expected squared error, (C,).
+    """Share of the pooled covariance that minimizes the expected squared error, (C,).
 
     As Ledoit & Wolf, with the pooled covariance W as the target and the sampling error of a
     Gaussian's covariance S, which needs no second pass over the rows (as in OAS):
@@ -132,7 +132,7 @@ def estimated_shrinkage(moments: Moments) -> FloatArray:
 
 
 def identity_share(covariance: FloatArray, count: float, n_features: int) -> float:
-    """Share of the identity that minimises the expected squared error of a covariance.
+    """Share of the identity that minimizes the expected squared error of a covariance.
 
     Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero) from `count` rows, in closed form.
     """

@@ -66,7 +66,7 @@ def log_density(
 
     Scores are (q, n), of centered samples; `factors` are those of the form; `out` is (C, n).
     """
-    y, factor = out, form.standardise(j, scores, means, factors, out)
+    y, factor = out, form.standardize(j, scores, means, factors, out)
     np.clip(y, -FARTHEST, FARTHEST, out=y)
     y *= y
     y *= -0.5

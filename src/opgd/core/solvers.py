@@ -1,4 +1,4 @@
-"""Maximising the objective; the only caller of scipy.optimize."""
+"""Maximizing the objective; the only caller of scipy.optimize."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ NOT_FINITE = "the objective is not finite"
 
 
 class Smooth(Protocol):
-    """What can be maximised: a function of a matrix, with its gradient."""
+    """What can be maximized: a function of a matrix, with its gradient."""
 
     def value(self, at: FloatArray, /) -> float: ...
 
@@ -73,7 +73,7 @@ class _Search:
             self.on_iteration(intermediate_result.x.reshape(self.shape), value)
 
 
-def maximise(
+def maximize(
     objective: Smooth,
     start: FloatArray,
     *,

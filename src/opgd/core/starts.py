@@ -56,7 +56,7 @@ def save_axes(classes: Moments, n_components: int) -> FloatArray:
 
 
 def pca_axes(coordinates: Coordinates, n_components: int) -> FloatArray:
-    """Principal components of standardised columns; the basis is sorted by variance."""
+    """Principal components of standardized columns; the basis is sorted by variance."""
     return coordinates.unwhitener.T[:n_components]
 
 
@@ -69,10 +69,10 @@ def paper_axes(
 ) -> FloatArray:
     """Leading eigenvectors of (Sigma_W + start_ridge I)^-1 Sigma_B + total_weight Sigma.
 
-    The paper's equation for its first guess, on standardised columns; `total_weight` is its
+    The paper's equation for its first guess, on standardized columns; `total_weight` is its
     epsilon. The matrix is not symmetric.
     """
-    back = coordinates.unwhitener  # whitened to standardised coordinates
+    back = coordinates.unwhitener  # whitened to standardized coordinates
     within, between = back.T @ back, back.T @ classes.between @ back
     total = back.T @ classes.total @ back
     ridged = within + start_ridge * np.trace(within) / len(within) * np.eye(len(within))

@@ -1,4 +1,4 @@
-"""Which Gaussians a row should favour: its class's, the strongest, or a mix of the two.
+"""Which Gaussians a row should favor: its class's, the strongest, or a mix of the two.
 
 A rule answers, for a block, with the Gaussians whose densities are summed in the numerator of the
 objective, one column of indices per row. Rows with fewer than the most are padded with the index
@@ -16,14 +16,14 @@ class Targets(Protocol):
     """A choice of the numerator of the objective."""
 
     n_allowed: int
-    """The most Gaussians a row may favour at once."""
+    """The most Gaussians a row may favor at once."""
 
     def allowed(self, labels: IntArray, log_joint: FloatArray) -> IntArray:
         """Indices of Gaussians, (n_allowed, n_rows), from labels and log joints (C, n_rows)."""
         ...
 
 
-class Labelled:
+class Labeled:
     """A row aims at the Gaussians of its class: the paper's Section 3.
 
     `gaussian_classes[c]` is the class of Gaussian c.
@@ -54,12 +54,12 @@ class Mixed:
     """Rows with a label (0 and up) aim at their class, the others (-1) at the strongest."""
 
     def __init__(self, gaussian_classes: IntArray) -> None:
-        self._labelled = Labelled(gaussian_classes)
+        self._labeled = Labeled(gaussian_classes)
         self._strongest = Strongest()
-        self.n_allowed = self._labelled.n_allowed
+        self.n_allowed = self._labeled.n_allowed
 
     def allowed(self, labels: IntArray, log_joint: FloatArray) -> IntArray:
-        own = self._labelled.allowed(labels, log_joint)
+        own = self._labeled.allowed(labels, log_joint)
         free = labels < 0
         if free.any():
             own[:, free] = len(log_joint)

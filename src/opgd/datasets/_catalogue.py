@@ -52,7 +52,7 @@ SEGMENT_NOTE = "region_pixel_count is constant; OpenML's copy has six significan
 DIGITS_NOTE = "p0 and p39 are constant."
 FOREST_NOTE = "The rows of UCI's training.csv and those of its testing.csv in one table."
 YEAST_NOTE = (
-    "698 of Spellman's 800 cell-cycle regulated genes, columns standardised, as in the data folder "
+    "698 of Spellman's 800 cell-cycle regulated genes, columns standardized, as in the data folder "
     "of the R package SCPP; not UCI's Yeast."
 )
 DERMATOLOGY_NOTE = (

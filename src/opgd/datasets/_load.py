@@ -47,7 +47,7 @@ def load_dataset(
     Returns
     -------
     data : Bunch
-        `data` (n_samples, n_features), in original units (yeast: standardised), shuffled,
+        `data` (n_samples, n_features), in original units (yeast: standardized), shuffled,
         always alike; vowel in its original order. `target`
         (n_samples,), strings. `feature_names` and `target_names`, lists. `DESCR`: origin, licence
         and size. `frame`: all of it in one pandas table, or None without pandas. With vowel also

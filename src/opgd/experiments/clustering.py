@@ -13,13 +13,13 @@ from opgd.datasets import list_datasets, load_dataset
 from opgd.mixture import OPGDMixture
 
 METHODS = ["identity", "identity, 99.9 % PCs"]
-"""The paper's: V'V = I on standardised columns, and on their leading principal components."""
+"""The paper's: V'V = I on standardized columns, and on their leading principal components."""
 OWN_METHODS = ["covariance", "covariance, auto"]
 DATA = [own.name for own in list_datasets()]
 
 
 @cache
-def standardised(name: str) -> tuple[FloatArray, AnyArray]:
+def standardized(name: str) -> tuple[FloatArray, AnyArray]:
     """Columns of mean zero and variance one (divisor n) without constant ones, and classes."""
     data = load_dataset(name)
     X = data.data[:, np.ptp(data.data, axis=0) > 0]
@@ -28,7 +28,7 @@ def standardised(name: str) -> tuple[FloatArray, AnyArray]:
 
 def rows_for(name: str, method: str) -> tuple[FloatArray, AnyArray]:
     """Rows as a method sees them, and classes."""
-    X, y = standardised(name)
+    X, y = standardized(name)
     if method.endswith("PCs"):
         X = PCA(0.999, svd_solver="full").fit_transform(X)
     return X, y

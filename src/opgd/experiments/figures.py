@@ -14,8 +14,8 @@ from sklearn.decomposition import PCA
 from opgd._utils.files import write_whole
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
-from opgd.experiments.clustering import standardised
-from opgd.inspection.palette import COLORS as COLOURS
+from opgd.experiments.clustering import standardized
+from opgd.inspection.palette import COLORS as COLORS
 from opgd.mixture import OPGDMixture
 from opgd.plotting._styles import make_class_styles as class_styles
 
@@ -30,7 +30,7 @@ def draw_boxplots(results: pd.DataFrame) -> Figure:
         own = results[results["data"] == name]
         methods = [method for method in METHODS if method in set(own["method"])]
         errors = [own.loc[own["method"] == method, "error"] for method in methods]
-        ax.boxplot(errors, widths=0.6, medianprops={"color": COLOURS[2]})
+        ax.boxplot(errors, widths=0.6, medianprops={"color": COLORS[2]})
         ax.set_xticks(np.arange(1, len(methods) + 1), methods)
         ax.set_title(name)
         ax.set_ylabel("test error")
@@ -40,8 +40,8 @@ def draw_boxplots(results: pd.DataFrame) -> Figure:
 
 
 def draw_clusters(name: str) -> Figure:
-    """Principal components coloured by the first mixture, beside OPGD's axes and solution."""
-    X, y = standardised(name)
+    """Principal components colored by the first mixture, beside OPGD's axes and solution."""
+    X, y = standardized(name)
     model = OPGDMixture(len(np.unique(y)), random_state=0).fit(X)
     shown = np.random.RandomState(0).permutation(len(X))[:MOST_ROWS]
     principal, scores = PCA(4).fit_transform(X)[shown], model.transform(X)[shown]
@@ -61,7 +61,7 @@ def draw_clusters(name: str) -> Figure:
 
 def draw_seeds() -> Figure:
     """The failure of Section 5.2 and its cures: axes, eigenvalues, four components, our metric."""
-    X, y = standardised("seeds")
+    X, y = standardized("seeds")
     n_clusters = len(np.unique(y))
     reduced = PCA(4).fit_transform(X)
     figure, axes = plt.subplots(1, 4, figsize=(18, 4.2))
@@ -75,7 +75,7 @@ def draw_seeds() -> Figure:
         _scatter(ax, model.transform(rows), model.labels_, (0, 1), "OPGD axis")
         ax.set_title(title)
     values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
-    axes[1].semilogy(np.arange(1, len(values) + 1), values, "o-", color=COLOURS[0])
+    axes[1].semilogy(np.arange(1, len(values) + 1), values, "o-", color=COLORS[0])
     axes[1].set_xlabel("component")
     axes[1].set_ylabel("eigenvalue of the covariance")
     axes[1].set_title("scree plot")
@@ -92,7 +92,7 @@ def _scatter(
             scores[own, pair[0]],
             scores[own, pair[1]],
             s=14 * style.size,
-            color=style.colour,
+            color=style.color,
             marker=style.marker,
             alpha=0.7,
             linewidths=0,

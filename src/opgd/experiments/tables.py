@@ -10,7 +10,7 @@ from opgd._utils.files import write_whole
 from opgd.experiments.classification import METHODS, OWN_METHODS
 from opgd.experiments.paper import CLUSTERING, VOWEL
 
-MEASURES = {"ari": "adjusted Rand index", "nmi": "normalised mutual information"}
+MEASURES = {"ari": "adjusted Rand index", "nmi": "normalized mutual information"}
 
 
 def results_of(rows: list[dict[str, Any]], experiment: str) -> pd.DataFrame:

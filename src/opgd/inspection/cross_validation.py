@@ -40,9 +40,9 @@ def predict_held_out(
     if len(X) > MOST_ROWS or X.size > MOST_VALUES:
         return None, "there are too many rows to fit copies without some of them"
     if smallest < 2:
-        return None, "a class has fewer than two labelled rows"
+        return None, "a class has fewer than two labeled rows"
     if folds < 2:
-        return None, "all labelled rows are of one group"
+        return None, "all labeled rows are of one group"
     model = getattr(estimator, "best_estimator_", estimator)
     probabilities = np.full((len(X), len(estimator.classes_)), np.nan)
     splits = _split(labeled, codes, folds, groups)

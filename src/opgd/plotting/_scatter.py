@@ -26,8 +26,8 @@ def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style])
             *points[members].T,
             s=area * (style.size if code >= 0 else 0.8),
             marker=style.marker,
-            facecolors=style.colour if style.filled else "none",
-            edgecolors="white" if style.filled and code >= 0 else style.colour,
+            facecolors=style.color if style.filled else "none",
+            edgecolors="white" if style.filled and code >= 0 else style.color,
             linewidths=0.3 if style.filled else 0.9,
             alpha=0.8 if code >= 0 else 0.35,
             zorder=2 if code >= 0 else 1.5,
@@ -50,11 +50,11 @@ def draw_ellipses(
 
     for center, (a, b), angle, style in zip(centers, lengths, angles, styles, strict=True):
         shape: dict[str, Any] = {"width": 2 * a, "height": 2 * b, "angle": angle}
-        colour, line = style.colour, style.line
-        ax.add_patch(Ellipse(center, **shape, facecolor=colour, alpha=0.08, zorder=1))
+        color, line = style.color, style.line
+        ax.add_patch(Ellipse(center, **shape, facecolor=color, alpha=0.08, zorder=1))
         outline: dict[str, Any] = {
             "facecolor": "none",
-            "edgecolor": colour,
+            "edgecolor": color,
             "linewidth": 1.8,
             "linestyle": line,
         }
@@ -64,7 +64,7 @@ def draw_ellipses(
 def draw_badges(ax: Any, centers: FloatArray, names: list[str], styles: list[Style]) -> None:
     """Write short names at the means."""
     for center, name, style in zip(centers, names, styles, strict=True):
-        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": style.colour, "alpha": 0.9}
+        box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": style.color, "alpha": 0.9}
         ax.text(
             *center, name, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=5,
             clip_on=True,
@@ -78,7 +78,7 @@ def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[St
     present = np.unique(strongest)
     tints = np.ones((len(styles), 3))
     for code in present:
-        tints[code] = 0.78 + 0.22 * np.array(to_rgb(styles[code].colour))
+        tints[code] = 0.78 + 0.22 * np.array(to_rgb(styles[code].color))
     extent = (grid[0, 0], grid[0, -1], grid[1, 0], grid[1, -1])
     ax.imshow(
         tints[strongest], extent=extent, origin="lower", aspect="auto", zorder=0,
@@ -138,12 +138,12 @@ def make_row_handles(
     from matplotlib.lines import Line2D
 
     def handle(style: Style, size: float) -> Any:
-        face = style.colour if style.filled else "none"
+        face = style.color if style.filled else "none"
         marks = {"marker": style.marker, "markerfacecolor": face}
         return Line2D(
             [],
             [],
-            color=style.colour,
+            color=style.color,
             linestyle="",
             markersize=size,
             **marks,  # type: ignore[arg-type]

@@ -26,9 +26,9 @@ def draw_strip(
         for place, mean, length, style in zip(
             places, projected.means[:, 0], half, styles, strict=True
         ):
-            line = {"color": style.colour, "linewidth": 2.2, "zorder": 3}
+            line = {"color": style.color, "linewidth": 2.2, "zorder": 3}
             ax.plot([mean - length, mean + length], [place + 0.4] * 2, **line)
-            ax.plot([mean], [place + 0.4], "|", color=style.colour, markersize=9, zorder=3)
+            ax.plot([mean], [place + 0.4], "|", color=style.color, markersize=9, zorder=3)
         names += [] if projected.same_groups else projected.gaussian_names
     jitter = np.random.RandomState(0).uniform(-SPREAD, SPREAD, len(heights))
     ax.set_yticks(np.arange(len(names)), format_names(names))

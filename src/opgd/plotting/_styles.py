@@ -13,7 +13,7 @@ INK = "#222222"
 class Style:
     """Color, marker and line of a class."""
 
-    colour: str
+    color: str
     marker: str
     filled: bool
     line: str
@@ -35,6 +35,6 @@ def make_class_styles(n_classes: int) -> list[Style]:
     """
     pairs = islice(zip(cycle(COLORS), cycle(MARKERS), strict=False), n_classes)
     return [
-        Style(colour, marker, (k // 110) % 2 == 0, LINES[(k // 10) % len(LINES)])
-        for k, (colour, marker) in enumerate(pairs)
+        Style(color, marker, (k // 110) % 2 == 0, LINES[(k // 10) % len(LINES)])
+        for k, (color, marker) in enumerate(pairs)
     ]

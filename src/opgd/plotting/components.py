@@ -222,11 +222,11 @@ class ComponentsDisplay:
 
     def _draw_panel(self, ax: Any, panel: Panel) -> None:
         handles = []
-        for curve, colour, marker in zip(panel.curves, COLORS, MARKERS, strict=False):
+        for curve, color, marker in zip(panel.curves, COLORS, MARKERS, strict=False):
             if panel.kind == "bar":
-                handles.append(ax.bar(curve.sizes, curve.values, 0.6, color=colour))
+                handles.append(ax.bar(curve.sizes, curve.values, 0.6, color=color))
                 continue
-            error = {"yerr": curve.standard_errors, "capsize": 3, "color": colour}
+            error = {"yerr": curve.standard_errors, "capsize": 3, "color": color}
             handles.append(
                 ax.errorbar(curve.sizes, curve.values, marker=marker, markersize=5, **error)
             )

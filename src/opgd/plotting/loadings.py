@@ -19,7 +19,7 @@ MOST_AXES = 4
 
 
 class LoadingsDisplay:
-    """Standardised coefficients of columns, and correlations of columns with the scores.
+    """Standardized coefficients of columns, and correlations of columns with the scores.
 
     Use `from_estimator`. A coefficient says what a column adds to the score while the others stay;
     a correlation says how much the column alone is like the score. Where columns go together the

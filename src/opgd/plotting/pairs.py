@@ -164,8 +164,8 @@ class PairsDisplay:
         first = np.searchsorted(self.gaussian_codes, np.arange(len(self.densities)))
         for k, density in enumerate(self.densities[:, :, i]):
             style = outlines[first[k]]
-            ax.plot(self.points[:, i], density, color=style.colour, linestyle=style.line)
-            ax.fill_between(self.points[:, i], density, color=style.colour, alpha=0.1, linewidth=0)
+            ax.plot(self.points[:, i], density, color=style.color, linestyle=style.line)
+            ax.fill_between(self.points[:, i], density, color=style.color, alpha=0.1, linewidth=0)
         ax.set_ylim(bottom=0)
 
     def _label(self, grid: Any) -> None:

@@ -159,11 +159,11 @@ class ProjectionDisplay:
         Parameters
         ----------
         estimator : fitted estimator of opgd that has axes
-            Classifiers, their search by cross-validation, partly labelled, mixtures, and the
+            Classifiers, their search by cross-validation, partly labeled, mixtures, and the
             baselines with axes.
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
-            Labels that give rows their colours and markers. None takes the model's predictions.
+            Labels that give rows their colors and markers. None takes the model's predictions.
             For a mixture, labels may be any; ellipses and regions of its clusters are then drawn
             in black and white.
         axes : pair of int, default=(0, 1)

@@ -58,7 +58,7 @@ def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str,
         "rows": pack(drawn, "int32"),
         "names": None if picture.names is None else [picture.names[i] for i in drawn],
         "axes": [
-            pack_centered(scores, float(c)) | {"name": name, "centre": float(c)}
+            pack_centered(scores, float(c)) | {"name": name, "center": float(c)}
             for scores, c, name in zip(
                 centered_scores.T, center, _label_axes(estimator, len(center)), strict=True
             )
@@ -79,7 +79,7 @@ def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str,
         ],
         "tour": tour,
         "gaussians": _make_gaussians(estimator, len(coefficients)),
-        "colours": COLORS,
+        "colors": COLORS,
         "symbols": SYMBOLS,
     }
 

@@ -60,7 +60,7 @@ class Summary:
     page: dict[str, Any]  # what the page draws
 
 
-def summarise(
+def summarize(
     estimator: Any,
     X: Any,
     y: Any = None,

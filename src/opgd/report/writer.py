@@ -26,7 +26,7 @@ def write_report(
 
     It shows how well classes are told apart, rows on any two axes with their values, the way from
     the plane of principal components to that of the axes, what columns contribute, what each axis
-    adds, rows that may be mislabelled and rows far from every class; for a mixture its clusters,
+    adds, rows that may be mislabeled and rows far from every class; for a mixture its clusters,
     how they differ from those of the start, and the criteria for their number. Rows can be
     selected, and their indices downloaded.
 
@@ -35,7 +35,7 @@ def write_report(
     Parameters
     ----------
     estimator : fitted estimator of opgd that has axes
-        A classifier, its search by cross-validation, a partly labelled one, a mixture, or a
+        A classifier, its search by cross-validation, a partly labeled one, a mixture, or a
         baseline with axes and Gaussians on them (the two pursuits have densities of other kinds).
     X : array-like of shape (n_samples, n_features)
         The training rows.
@@ -81,10 +81,10 @@ def write_report(
     iris.html
     """
     from opgd.report.html import render
-    from opgd.report.summary import summarise
+    from opgd.report.summary import summarize
 
     target = free_path(path, overwrite)
-    summary = summarise(
+    summary = summarize(
         estimator,
         X,
         y,

@@ -1,5 +1,5 @@
 "use strict";
-// What all parts of the page share: the data, safe text, colours of the theme.
+// What all parts of the page share: the data, safe text, colors of the theme.
 const report = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
@@ -82,7 +82,7 @@ const report = (() => {
   };
   function showTheme() {
     byId("theme").textContent = isDark() ? "Light" : "Dark";
-    byId("theme").setAttribute("aria-label", isDark() ? "Use light colours" : "Use dark colours");
+    byId("theme").setAttribute("aria-label", isDark() ? "Use light colors" : "Use dark colors");
     for (const listener of listeners) listener();
   }
   function setTheme(theme) {

@@ -3,7 +3,7 @@ report.rows = (() => {
   const { data, unpack, lazyNumbers, shownNumber, shortText, style } = report;
   const n = data.n_drawn;
   const positions = unpack(data.rows);
-  const quantity = (kind) => (own) => ({ kind, name: own.name, centre: own.centre, numbers: lazyNumbers(own) });
+  const quantity = (kind) => (own) => ({ kind, name: own.name, center: own.center, numbers: lazyNumbers(own) });
   const axes = data.axes.map(quantity("axis"));
   const pca = data.pca.map(quantity("pca"));
   const columns = data.columns.map(quantity("column"));
@@ -13,47 +13,47 @@ report.rows = (() => {
   const growth = { star: 1.35, cross: 1.15, x: 1.1, diamond: 0.95, square: 0.9 };
 
   function groupStyle(code) {
-    if (code < 0) return { colour: style("--soft"), symbol: "circle-open" };
-    const hollow = Math.floor(code / (data.colours.length * data.symbols.length)) % 2;
+    if (code < 0) return { color: style("--soft"), symbol: "circle-open" };
+    const hollow = Math.floor(code / (data.colors.length * data.symbols.length)) % 2;
     const symbol = data.symbols[code % data.symbols.length];
-    return { colour: data.colours[code % data.colours.length], symbol: hollow ? symbol + "-open" : symbol };
+    return { color: data.colors[code % data.colors.length], symbol: hollow ? symbol + "-open" : symbol };
   }
 
-  // "right or wrong" in colours of their own
-  const styleOf = (colouring, code) =>
-    colouring.name === "right or wrong" && code >= 0
-      ? { colour: code ? "#bd1f01" : "#94a4a2", symbol: code ? "x" : "circle" }
+  // "right or wrong" in colors of their own
+  const styleOf = (coloring, code) =>
+    coloring.name === "right or wrong" && code >= 0
+      ? { color: code ? "#bd1f01" : "#94a4a2", symbol: code ? "x" : "circle" }
       : groupStyle(code);
 
-  const groupName = (colouring, code) => (code < 0 ? "no label" : colouring.names[code]);
+  const groupName = (coloring, code) => (code < 0 ? "no label" : coloring.names[code]);
 
-  function groupsOf(colouring) {
+  function groupsOf(coloring) {
     const counts = new Map();
-    for (const code of colouring.codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+    for (const code of coloring.codes) counts.set(code, (counts.get(code) ?? 0) + 1);
     return [...counts].sort((a, b) => (a[0] < 0) - (b[0] < 0) || a[0] - b[0]);
   }
 
   const pick = (numbers, rows) => Float64Array.from(rows, (i) => numbers[i]);
 
   // Which rows each trace draws: one for every group that is shown, or all rows in one.
-  function parts(colouring, shown) {
-    if (colouring.kind !== "groups") return [{ code: null, rows: Int32Array.from({ length: n }, (_, i) => i) }];
-    const own = new Map(groupsOf(colouring).filter(([code]) => !shown || shown.has(code)).map(([code]) => [code, []]));
-    colouring.codes.forEach((code, i) => own.get(code)?.push(i));
+  function parts(coloring, shown) {
+    if (coloring.kind !== "groups") return [{ code: null, rows: Int32Array.from({ length: n }, (_, i) => i) }];
+    const own = new Map(groupsOf(coloring).filter(([code]) => !shown || shown.has(code)).map(([code]) => [code, []]));
+    coloring.codes.forEach((code, i) => own.get(code)?.push(i));
     return [...own].map(([code, rows]) => ({ code, rows })).sort((a, b) => b.rows.length - a.rows.length);
   }
 
-  function trace(part, colouring, x, y) {
+  function trace(part, coloring, x, y) {
     const marker = { size, opacity: n > 5000 ? 0.65 : 0.85, line: { width: n > 5000 ? 0 : 0.6, color: style("--edge") } };
     if (part.code === null) {
-      marker.color = pick(colouring.numbers(), part.rows);
+      marker.color = pick(coloring.numbers(), part.rows);
       marker.colorscale = "Viridis";
       marker.showscale = true;
-      marker.colorbar = { thickness: 12, len: 0.9, outlinewidth: 0, title: { text: report.plotlyText(colouring.name, 24), side: "right" } };
+      marker.colorbar = { thickness: 12, len: 0.9, outlinewidth: 0, title: { text: report.plotlyText(coloring.name, 24), side: "right" } };
     } else {
-      const own = styleOf(colouring, part.code);
-      Object.assign(marker, { color: own.colour, symbol: own.symbol, size: size * (growth[own.symbol] ?? 1) });
-      if (own.symbol.endsWith("-open")) marker.line = { width: 1, color: own.colour };
+      const own = styleOf(coloring, part.code);
+      Object.assign(marker, { color: own.color, symbol: own.symbol, size: size * (growth[own.symbol] ?? 1) });
+      if (own.symbol.endsWith("-open")) marker.line = { width: 1, color: own.color };
     }
     return {
       type: report.pointType, mode: "markers", x: pick(x, part.rows), y: pick(y, part.rows), marker, hoverinfo: "none",

@@ -1,10 +1,10 @@
-// The scatter: any two quantities, any colouring, a legend of buttons, values of the row under the pointer.
+// The scatter: any two quantities, any coloring, a legend of buttons, values of the row under the pointer.
 report.scatter = (() => {
   const { byId, element, rows, plotlyText, shortText, data } = report;
   const plot = byId("plot");
   const coordinates = [...rows.axes, ...rows.pca, ...rows.columns];
-  const colourings = [...rows.groupings, ...rows.values, ...rows.columns];
-  const state = { x: 0, y: 1, colouring: colourings[0], shown: null, selected: new Set(), marked: null, parts: [] };
+  const colorings = [...rows.groupings, ...rows.values, ...rows.columns];
+  const state = { x: 0, y: 1, coloring: colorings[0], shown: null, selected: new Set(), marked: null, parts: [] };
   const ELLIPSE = 2.145966; // radius with 90 % of a Gaussian on two axes
 
   function fill(select, own, labels) {
@@ -18,7 +18,7 @@ report.scatter = (() => {
   const places = { axis: "Axes", pca: "Principal components", column: "Columns" };
   fill(byId("x"), coordinates, places);
   fill(byId("y"), coordinates, places);
-  fill(byId("colour"), colourings, { groups: "Groups", value: "Of the model", column: "Columns" });
+  fill(byId("color"), colorings, { groups: "Groups", value: "Of the model", column: "Columns" });
   byId("x").value = state.x;
   byId("y").value = state.y = Math.min(1, coordinates.length - 1);
 
@@ -26,16 +26,16 @@ report.scatter = (() => {
     const [x, y] = [coordinates[state.x], coordinates[state.y]];
     if (!byId("ellipses").checked || !data.gaussians || x.kind !== "axis" || y.kind !== "axis" || x === y) return [];
     const { means, covariances, groups } = data.gaussians;
-    const byGroup = ["class", "predicted class", "cluster", "cluster at the start"].includes(state.colouring.name);
+    const byGroup = ["class", "predicted class", "cluster", "cluster at the start"].includes(state.coloring.name);
     return means.flatMap((mean, g) => {
       if (byGroup && state.shown && !state.shown.has(groups[g])) return [];
       const [a, b, c] = [[state.x, state.x], [state.x, state.y], [state.y, state.y]].map(([i, j]) => covariances[g][i][j]);
       const [p, q] = [Math.sqrt(a), b / Math.sqrt(a)]; // Cholesky
       const r = Math.sqrt(Math.max(0, c - q * q));
       const turn = Array.from({ length: 97 }, (_, k) => (2 * Math.PI * k) / 96);
-      const colour = byGroup ? rows.styleOf(state.colouring, groups[g]).colour : report.style("--soft");
+      const color = byGroup ? rows.styleOf(state.coloring, groups[g]).color : report.style("--soft");
       return [{
-        type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: colour, width: 1.8 },
+        type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: color, width: 1.8 },
         x: turn.map((t) => mean[state.x] + ELLIPSE * p * Math.cos(t)),
         y: turn.map((t) => mean[state.y] + ELLIPSE * (q * Math.cos(t) + r * Math.sin(t))),
       }];
@@ -51,8 +51,8 @@ report.scatter = (() => {
 
   function draw() {
     const [x, y] = [coordinates[state.x], coordinates[state.y]];
-    state.parts = rows.parts(state.colouring, state.shown);
-    const traces = state.parts.map((part) => rows.trace(part, state.colouring, x.numbers(), y.numbers()));
+    state.parts = rows.parts(state.coloring, state.shown);
+    const traces = state.parts.map((part) => rows.trace(part, state.coloring, x.numbers(), y.numbers()));
     if (state.selected.size) {
       traces.forEach((trace, k) => {
         trace.selectedpoints = [];
@@ -81,8 +81,8 @@ report.scatter = (() => {
     const open = own.symbol.endsWith("-open");
     for (const [key, value] of Object.entries({ viewBox: "-1.2 -1.2 2.4 2.4", width: 13, height: 13, "aria-hidden": "true" })) svg.setAttribute(key, value);
     path.setAttribute("d", shapes[own.symbol.replace("-open", "")]);
-    path.setAttribute("fill", open ? "none" : own.colour);
-    if (open) { path.setAttribute("stroke", own.colour); path.setAttribute("stroke-width", ".25"); }
+    path.setAttribute("fill", open ? "none" : own.color);
+    if (open) { path.setAttribute("stroke", own.color); path.setAttribute("stroke-width", ".25"); }
     svg.appendChild(path);
     return svg;
   }
@@ -90,13 +90,13 @@ report.scatter = (() => {
   function drawLegend() {
     const legend = byId("legend");
     legend.replaceChildren();
-    legend.hidden = state.colouring.kind !== "groups";
+    legend.hidden = state.coloring.kind !== "groups";
     if (legend.hidden) return;
-    for (const [code, count] of rows.groupsOf(state.colouring)) {
-      const name = rows.groupName(state.colouring, code);
+    for (const [code, count] of rows.groupsOf(state.coloring)) {
+      const name = rows.groupName(state.coloring, code);
       const button = element("button", undefined, { type: "button", title: shortText(name, 400), "data-code": code });
       button.setAttribute("aria-pressed", String(!state.shown || state.shown.has(code)));
-      button.append(swatch(rows.styleOf(state.colouring, code)), element("bdi", shortText(name, 60)), element("small", count.toLocaleString("en")));
+      button.append(swatch(rows.styleOf(state.coloring, code)), element("bdi", shortText(name, 60)), element("small", count.toLocaleString("en")));
       button.addEventListener("click", (event) => isolate(code, event.shiftKey));
       legend.appendChild(button);
     }
@@ -121,8 +121,8 @@ report.scatter = (() => {
   }
 
   for (const key of ["x", "y"]) byId(key).addEventListener("change", () => { state[key] = Number(byId(key).value); draw(); });
-  byId("colour").addEventListener("change", () => {
-    state.colouring = colourings[Number(byId("colour").value)];
+  byId("color").addEventListener("change", () => {
+    state.coloring = colorings[Number(byId("color").value)];
     state.shown = null;
     drawLegend();
     changed();

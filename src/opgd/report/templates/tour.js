@@ -21,7 +21,7 @@ report.tour = (() => {
     const [a, b] = matrices(t);
     const [p, q] = rows.pca.map((own) => own.numbers());
     const [u, v] = rows.axes.slice(0, 2).map((own) => own.numbers());
-    const [cu, cv] = rows.axes.slice(0, 2).map((own) => own.centre);
+    const [cu, cv] = rows.axes.slice(0, 2).map((own) => own.center);
     const x = new Float64Array(rows.n), y = new Float64Array(rows.n);
     for (let i = 0; i < rows.n; i++) {
       const du = u[i] - cu, dv = v[i] - cv;
@@ -36,7 +36,7 @@ report.tour = (() => {
     byId("tour-value").textContent = `${Math.round(100 * t)} %`;
     slider.setAttribute("aria-valuetext", `${Math.round(100 * t)} % of the way to the axes`);
     const [x, y] = picture(t);
-    const traces = rows.parts(state.colouring, state.shown).map((part) => rows.trace(part, state.colouring, x, y));
+    const traces = rows.parts(state.coloring, state.shown).map((part) => rows.trace(part, state.coloring, x, y));
     const layout = report.layout();
     const extent = (numbers) => {
       let [low, high] = [Infinity, -Infinity];
