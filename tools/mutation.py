@@ -24,12 +24,12 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "opgd" / "core"
-MODULES = ["kernels", "targets", "penalties", "moments", "objective", "products"]
+MODULES = ["kernels", "targets", "penalties", "moments", "objective", "products", "fitted", "scoring"]
 TESTS = [
     f"tests/core/test_{name}.py" for name in ("kernels", "moments", "targets", "em", "density")
 ]
 TESTS += [f"tests/core/test_{name}.py" for name in ("solvers", "ordering", "starts", "engines")]
-TESTS += ["tests/core/test_products.py"]
+TESTS += ["tests/core/test_products.py", "tests/core/test_fitted.py"]
 PATIENCE = 60
 """Seconds of the processor after which a change counts as noticed: it has made a loop endless."""
 OPERATORS: dict[type[ast.AST], list[type[ast.AST]]] = {
