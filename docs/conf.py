@@ -66,7 +66,9 @@ def missing_data() -> dict[str, str]:
             load_dataset(name)
         except DatasetUnavailableError:
             unavailable.add(name)
-    return {stem: " ".join(own & unavailable) for stem, own in needs.items() if own & unavailable}
+    return {
+        stem: " ".join(names & unavailable) for stem, names in needs.items() if names & unavailable
+    }
 
 
 MISSING = missing_data()
@@ -74,7 +76,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(EXAMPLES),
     "gallery_dirs": "gallery",
     # those without their data are shown and not run
-    "filename_pattern": rf"plot_(?!(?:{'|'.join(own[5:] for own in MISSING) or '-'})\.py)",
+    "filename_pattern": rf"plot_(?!(?:{'|'.join(name[5:] for name in MISSING) or '-'})\.py)",
     "within_subsection_order": ExplicitOrder([*(f"plot_{name}.py" for name in ORDER), "*"]),
     "download_all_examples": False,
     "capture_repr": (),

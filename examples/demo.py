@@ -1,7 +1,7 @@
-"""Handwritten digits: OPGD beside the usual choices, a picture of two axes, and a report.
+"""Compare OPGD with LDA, QDA and NCA on handwritten digits; draw a figure and write a report.
 
-Run by ``make demo``. Settings are chosen by cross-validation inside the training rows; test rows
-only make the table, the picture and the numbers of the report.
+Run by ``make demo``. Parameters are selected by cross-validation on the training samples; the test
+samples are used only for the table, the figure and the numbers of the report.
 """
 
 import argparse
@@ -36,14 +36,14 @@ Grid = dict[str, list[float]]
 
 QDA_GRID: Grid = {"reg_param": [0.01, 0.1, 0.3, 0.5, 0.7]}  # with 0, class covariances are singular
 COVERAGE = 0.9
-# Petroff's ten, which stay distinct in the common kinds of color blindness
+# Petroff's color-blind safe palette
 COLORS = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6"]
 COLORS += ["#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"]
 
 
 @dataclass(frozen=True)
 class Split:
-    """Training and test rows with their labels."""
+    """Training and test samples with their labels."""
 
     X: Array
     X_test: Array
@@ -53,23 +53,23 @@ class Split:
 
 @dataclass(frozen=True)
 class Panel:
-    """Test rows on two axes, and a Gaussian for each class, fitted to the training rows."""
+    """Test samples on two axes, and one Gaussian per class fitted to the training samples."""
 
     title: str
     axes: str
     scores: Array  # (n_test, 2)
     means: Array  # (n_classes, 2)
     covariances: Array  # (n_classes, 2, 2)
-    error: float  # of the classifier made of these Gaussians, on the test rows
+    error: float  # test error of the classifier with these Gaussians
 
 
-def chosen(estimator: Any, grid: Grid) -> Any:
-    """The setting of a grid with the least log-loss in three folds of the training rows."""
+def tune(estimator: Any, grid: Grid) -> Any:
+    """Return a grid search by the log-loss in three folds of the training samples."""
     return GridSearchCV(estimator, grid, scoring="neg_log_loss", cv=3)
 
 
-def chosen_opgd() -> OPGDClassifierCV:
-    """Number of axes and regularization by the same rule."""
+def make_opgd_search() -> OPGDClassifierCV:
+    """Return a search for the number of axes and the regularization by the log-loss."""
     return OPGDClassifierCV(
         n_components=(9, 13, 20),
         shrinkage=(0, 0.5),
@@ -80,20 +80,20 @@ def chosen_opgd() -> OPGDClassifierCV:
     )
 
 
-def candidates() -> dict[str, tuple[str, Any]]:
-    """Label: axes, estimator."""
+def make_candidates() -> dict[str, tuple[str, Any]]:
+    """Return the number of axes, as text, and the estimator of each candidate by name."""
     nca = NeighborhoodComponentsAnalysis(9, max_iter=50, random_state=0)
     return {
         "OPGD, default": ("9", OPGDClassifier()),
-        "OPGD, chosen": ("9 to 20", chosen_opgd()),
+        "OPGD, tuned": ("9 to 20", make_opgd_search()),
         "LDA": ("9", LinearDiscriminantAnalysis()),
-        "QDA, chosen reg_param": ("none", chosen(QuadraticDiscriminantAnalysis(), QDA_GRID)),
+        "QDA, tuned": ("none", tune(QuadraticDiscriminantAnalysis(), QDA_GRID)),
         "NCA + 5-NN": ("9", make_pipeline(StandardScaler(), nca, KNeighborsClassifier(5))),
     }
 
 
 def measure(estimator: Any, split: Split) -> tuple[float, float, float]:
-    """Test error, test log-loss, and seconds of the fit."""
+    """Return the test error, the test log-loss and the seconds of the fit."""
     begin = time.perf_counter()
     estimator.fit(split.X, split.y)
     seconds = time.perf_counter() - begin
@@ -103,37 +103,37 @@ def measure(estimator: Any, split: Split) -> tuple[float, float, float]:
 
 
 def compare(splits: list[Split], console: Console) -> Table:
-    """Every candidate on every split."""
+    """Fit every candidate on every split and return a table of the means."""
     results = defaultdict(list)
     for number, split in enumerate(splits, start=1):
-        for label, (_, estimator) in candidates().items():
+        for label, (_, estimator) in make_candidates().items():
             with console.status(f"split {number} of {len(splits)}: {label}"):
                 results[label].append(measure(estimator, split))
     table = Table(
         title=f"Digits, mean of {len(splits)} random splits "
-        f"({len(splits[0].y)} training rows, {len(splits[0].y_test)} test rows)",
-        caption="chosen: by log-loss in 3 folds of the training rows, seconds included",
+        f"({len(splits[0].y)} training samples, {len(splits[0].y_test)} test samples)",
+        caption="tuned: by log-loss in 3 folds of the training samples; seconds include tuning",
     )
     table.add_column("classifier")
     for name in ("axes", "test error", "log-loss", "seconds"):
         table.add_column(name, justify="right")
-    for label, (axes, _) in candidates().items():
+    for label, (axes, _) in make_candidates().items():
         error, loss, seconds = np.mean(results[label], axis=0)
         table.add_row(label, axes, f"{error:.3f}", f"{loss:.3f}", f"{seconds:.2f}")
     return table
 
 
 def make_panel(title: str, axes: str, projection: Any, split: Split) -> Panel:
-    """Two axes of any projection, judged alike: by one full Gaussian per class on them."""
+    """Project onto two axes and fit one full Gaussian per class, the same for every method."""
     scores = projection.fit(split.X, split.y).transform(split.X)[:, :2]
     test_scores = projection.transform(split.X_test)[:, :2]
-    judge = QuadraticDiscriminantAnalysis(store_covariance=True).fit(scores, split.y)
-    error = 1 - judge.score(test_scores, split.y_test)
-    return Panel(title, axes, test_scores, judge.means_, np.array(judge.covariance_), error)
+    qda = QuadraticDiscriminantAnalysis(store_covariance=True).fit(scores, split.y)
+    error = 1 - qda.score(test_scores, split.y_test)
+    return Panel(title, axes, test_scores, qda.means_, np.array(qda.covariance_), error)
 
 
 def draw_panel(axes: Any, panel: Panel, y_test: Array) -> None:
-    """Test rows as digits, a badge and an ellipse for each class."""
+    """Draw the test samples as digits, with a badge and an ellipse for each class."""
     radius = np.sqrt(chi2.ppf(COVERAGE, df=2))
     for digit, color in enumerate(COLORS):
         x, y = panel.scores[y_test == digit].T
@@ -148,21 +148,21 @@ def draw_panel(axes: Any, panel: Panel, y_test: Array) -> None:
         center = {"ha": "center", "va": "center", "weight": "bold", "fontsize": 9, "zorder": 5}
         axes.text(*panel.means[digit], str(digit), color="#222222", bbox=badge, **center)
 
-    # the frame holds all ellipses; a row far out must not shrink everything else
+    # the limits include all ellipses, but not outliers, which would shrink everything else
     extent = radius * np.sqrt(np.diagonal(panel.covariances, axis1=1, axis2=2))
     low, high = (panel.means - extent).min(axis=0), (panel.means + extent).max(axis=0)
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
     n_outside = int(np.any((panel.scores < low) | (panel.scores > high), axis=1).sum())
-    outside = f" ({n_outside} test rows outside the frame)" if n_outside else ""
+    outside = f" ({n_outside} test samples outside the plot)" if n_outside else ""
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
-    axes.set_title(f"{panel.title}: {panel.error:.0%} of test rows wrong", fontsize=14)
+    axes.set_title(f"{panel.title}: test error {panel.error:.0%}", fontsize=14)
     axes.set_xlabel(f"{panel.axes} 1{outside}", color="#555555")
     axes.set_ylabel(f"{panel.axes} 2", color="#555555")
     axes.spines[:].set_color("#cccccc")
 
 
 def draw(split: Split, path: Path) -> None:
-    """What PCA, LDA and OPGD do with two axes, side by side."""
+    """Draw two axes of PCA, LDA and OPGD side by side."""
     panels = [
         make_panel("PCA", "component", PCA(2), split),
         make_panel("LDA", "discriminant", LinearDiscriminantAnalysis(), split),
@@ -172,8 +172,8 @@ def draw(split: Split, path: Path) -> None:
     for axes, panel in zip(figure.subplots(1, 3), panels, strict=True):
         draw_panel(axes, panel, split.y_test)
     caption = (
-        f"Small digits are test rows. Ellipses hold {COVERAGE:.0%} of a class under the Gaussian "
-        "fitted to its training rows on the two axes; those Gaussians classify."
+        f"Small digits are test samples. Ellipses contain {COVERAGE:.0%} of the Gaussian of a "
+        "class, fitted to its training samples on the two axes and used for classification."
     )
     figure.supxlabel(caption, fontsize=10, color="#555555")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,10 +181,10 @@ def draw(split: Split, path: Path) -> None:
 
 
 def report(split: Split, names: list[str], path: Path) -> None:
-    """What the chosen model found, for a browser."""
-    X, X_test = (pd.DataFrame(rows, columns=names) for rows in (split.X, split.X_test))
+    """Write the HTML report of the tuned model."""
+    X, X_test = (pd.DataFrame(data, columns=names) for data in (split.X, split.X_test))
     write_report(
-        chosen_opgd().fit(X, split.y),
+        make_opgd_search().fit(X, split.y),
         X,
         split.y,
         X_test=X_test,
@@ -196,10 +196,10 @@ def report(split: Split, names: list[str], path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the table, save picture and report, and pass on what OPGD had to say about the data."""
+    """Print the table, save figure and report, and print a summary of the warnings."""
     parser = argparse.ArgumentParser(description="OPGD on handwritten digits.")
     parser.add_argument(
-        "--out", type=Path, default=Path("demo"), help="folder of picture and report"
+        "--out", type=Path, default=Path("demo"), help="folder of figure and report"
     )
     parser.add_argument("--splits", type=int, default=5, help="random splits to average over")
     options = parser.parse_args(arguments)
@@ -215,15 +215,16 @@ def main(arguments: list[str] | None = None) -> None:
         warnings.simplefilter("always", DataWarning)
         table = compare(splits, console)
         draw(splits[0], path)
-        with console.status("the report"):
+        with console.status("report"):
             report(splits[0], digits.feature_names, page)
     console.print(table)
-    for category in dict.fromkeys(each.category for each in caught):
-        said = [str(each.message) for each in caught if each.category is category]
-        more = f" ({len(said) - 1} more like it, from folds and splits)" if len(said) > 1 else ""
-        console.print(f"{category.__name__}: {said[0]}{more}", style="dim")
-    console.print(f"Picture: {path}")
-    console.print(f"Report, to be opened in a browser: {page}")
+    for category in dict.fromkeys(warning.category for warning in caught):
+        messages = [str(warning.message) for warning in caught if warning.category is category]
+        n_similar = len(messages) - 1
+        more = f" ({n_similar} similar warnings in other folds and splits)" if n_similar else ""
+        console.print(f"{category.__name__}: {messages[0]}{more}", style="dim")
+    console.print(f"Figure: {path}")
+    console.print(f"Report (open in a browser): {page}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """
-How many clusters
-=================
+Number of clusters
+==================
 
-Three kinds of wine without their names: criteria for one to six clusters, and the clusters
-themselves. BIC and ICL are least at the number of kinds, and AIC goes on.
+Information criteria for one to six clusters of wines of three cultivars, and the resulting
+clusters. BIC and ICL are smallest at three clusters, whereas AIC selects more.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ from opgd import OPGDMixture
 from opgd.plotting import ComponentsDisplay, ProjectionDisplay
 
 wine = load_wine(as_frame=True)
-X, kinds = wine.data, wine.target_names[wine.target]
+X, cultivars = wine.data, wine.target_names[wine.target]
 
 models = {
     criterion: OPGDMixture(range(1, 7), criterion=criterion, random_state=0).fit(X)
@@ -25,13 +25,13 @@ for criterion, model in models.items():
 ComponentsDisplay.from_mixture(models["bic"])
 
 # %%
-# The clusters that BIC chose, and the kinds that it has not seen:
+# The clusters selected by BIC, and the cultivars, which were not used in the fit:
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
 ProjectionDisplay.from_estimator(models["bic"], X, ax=left)
-ProjectionDisplay.from_estimator(models["bic"], X, kinds, ax=right)
-print(pd.crosstab(kinds, models["bic"].labels_, rownames=["kind"], colnames=["cluster"]))
+ProjectionDisplay.from_estimator(models["bic"], X, cultivars, ax=right)
+print(pd.crosstab(cultivars, models["bic"].labels_, rownames=["cultivar"], colnames=["cluster"]))
 
 # %%
-# **To conclude**: a criterion compares mixtures, not truths. BIC asks how many Gaussians the
-# density needs, ICL how many groups stand apart.
+# **To conclude**: criteria only compare mixtures with each other. BIC selects the number of
+# Gaussians that the density needs, ICL the number of well-separated clusters.

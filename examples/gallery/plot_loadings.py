@@ -1,10 +1,10 @@
 """
-What the axes are made of
-=========================
+Loadings of the axes
+====================
 
-Three kinds of wine on two axes, with the columns that go with them as arrows, and the loadings of
-all columns with intervals from the bootstrap. A column whose interval holds zero may be left out
-of the story that one tells about an axis.
+Wines of three cultivars on two axes, with arrows for the features with the largest effect, and the
+loadings of all features with bootstrap intervals. If the interval of a feature contains zero, the
+feature should not be used to interpret the axis.
 """
 
 import matplotlib.pyplot as plt
@@ -19,26 +19,27 @@ model = OPGDClassifier(n_components=2, ridge=0.1).fit(X, y)
 ProjectionDisplay.from_estimator(model, X, y, arrows=6)
 
 # %%
-# Fits to rows drawn with replacement say how far the loadings would change with other rows:
+# The bootstrap estimates the sampling variability of the loadings:
 
 table = loadings_table(model, X, y, n_bootstrap=60, random_state=0)
 figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
 for axis, panel in enumerate(panels):
-    own = table[table["axis"] == axis]
-    panel.hlines(own["column"], own["standardised_low"], own["standardised_high"], color="#3f90da")
-    panel.plot(own["standardised"], own["column"], "o", color="#3f90da")
+    loadings = table[table["axis"] == axis]
+    low, high = loadings["standardised_low"], loadings["standardised_high"]
+    panel.hlines(loadings["column"], low, high, color="#3f90da")
+    panel.plot(loadings["standardised"], loadings["column"], "o", color="#3f90da")
     panel.axvline(0, color="grey", linewidth=0.8)
     share = model.component_shares_[axis]
     panel.set(title=f"axis {axis + 1} ({share:.0%} of the gain)", xlabel="standardized coefficient")
 panels[0].invert_yaxis()
 
 # %%
-# The columns that resemble each axis most, by themselves:
+# The features with the largest correlation with each axis:
 
 for axis in range(2):
-    own = table[table["axis"] == axis].sort_values("correlation", key=abs, ascending=False)
-    print(own[["axis", "column", "correlation", "standardised"]].head(3).round(2).to_string())
+    loadings = table[table["axis"] == axis].sort_values("correlation", key=abs, ascending=False)
+    print(loadings[["axis", "column", "correlation", "standardised"]].head(3).round(2).to_string())
 
 # %%
-# **To conclude**: name an axis by correlations, and trust a coefficient as far as its interval
-# goes.
+# **To conclude**: use correlations to name an axis, and take the intervals of coefficients into
+# account.

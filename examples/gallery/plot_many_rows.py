@@ -1,10 +1,10 @@
 """
-Many rows, in a file
-====================
+Fitting a memory-mapped file
+============================
 
-Rows of a satellite's picture, drawn again and again with some noise into a large file, from which
-the fit reads block by block; no copy of them is made. The picture shows some of the rows, each
-class by its share, and the ellipses that all of them have given.
+Samples of a satellite image, resampled with noise into a large file, from which the fit reads block
+by block without copying it. The plot shows a stratified subsample, and the ellipses of the model
+fitted to all samples.
 """
 
 import tempfile
@@ -19,22 +19,22 @@ from opgd.plotting import ProjectionDisplay
 
 satellite = load_dataset("satellite")
 rng = np.random.default_rng(0)
-drawn = rng.integers(0, len(satellite.data), 120_000)
-y = satellite.target[drawn]
-path = Path(tempfile.mkdtemp()) / "rows.npy"
-noise = rng.normal(scale=2, size=(len(drawn), satellite.data.shape[1]))
-np.save(path, (satellite.data[drawn] + noise).astype(np.float32))
+indices = rng.integers(0, len(satellite.data), 120_000)
+y = satellite.target[indices]
+path = Path(tempfile.mkdtemp()) / "samples.npy"
+noise = rng.normal(scale=2, size=(len(indices), satellite.data.shape[1]))
+np.save(path, (satellite.data[indices] + noise).astype(np.float32))
 
 # %%
-# With ``mmap_mode`` NumPy leaves the rows where they are.
+# With ``mmap_mode`` NumPy reads the file only when needed.
 
 X = np.load(path, mmap_mode="r")
-print(f"{X.shape[0]} rows of {X.shape[1]} columns, {path.stat().st_size / 1e6:.0f} MB in a file")
+print(f"{X.shape[0]} samples, {X.shape[1]} features, {path.stat().st_size / 1e6:.0f} MB")
 
 # %%
-# From 100000 rows on the search begins on samples, and ends on all rows. ``subsample=False`` sees
-# all rows from the beginning. The passes over rows that this saves count where reading is slow or
-# searches are long; what is found should be as good.
+# With 100000 samples or more, the optimization starts on subsamples and ends on all samples.
+# ``subsample=False`` uses all samples from the beginning. Subsampling saves passes over the data,
+# which matters if reading is slow or many iterations are needed; the results are equally good.
 
 for subsample in (True, False):
     begin = perf_counter()
@@ -43,11 +43,11 @@ for subsample in (True, False):
     print(f"subsample={subsample!s:5} {seconds:.1f} s, mean log posterior {value:.4f}")
 
 # %%
-# A picture of so many rows would be one blot, so some are drawn, and the title says how many:
+# Only 4000 samples are plotted to avoid overplotting; the title gives both numbers:
 
 ProjectionDisplay.from_estimator(model, X, y, max_rows=4000)
 path.unlink()
 
 # %%
-# **To conclude**: rows that fit no memory are no reason to draw a sample yourself. Beyond one
-# machine, the same estimator takes Dask arrays.
+# **To conclude**: data larger than memory can be fitted without subsampling them first. For more
+# than one machine, the same estimator accepts Dask arrays.

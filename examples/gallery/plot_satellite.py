@@ -1,9 +1,9 @@
 """
-Kinds of soil seen from a satellite
-===================================
+Types of soil in a satellite image
+==================================
 
-Thirty-six columns, four bands of light at nine neighboring pixels, and six kinds of soil. Further
-axes make fewer errors, also beyond the five at which LDA has to stop.
+Thirty-six features, four spectral bands at nine neighboring pixels, and six types of soil. The test
+error decreases with the number of axes, also beyond the five axes to which LDA is limited.
 """
 
 import matplotlib.pyplot as plt
@@ -16,12 +16,12 @@ from opgd.datasets import load_dataset
 from opgd.plotting import ProjectionDisplay
 
 satellite = load_dataset("satellite")
-kinds = {"1": "red", "2": "cotton", "3": "grey", "4": "damp grey", "5": "stubble", "7": "very damp"}
-names = [kinds[label] for label in satellite.target]
+soils = {"1": "red", "2": "cotton", "3": "grey", "4": "damp grey", "5": "stubble", "7": "very damp"}
+names = [soils[label] for label in satellite.target]
 X, X_test, y, y_test = train_test_split(satellite.data, names, stratify=names, random_state=0)
 
 # %%
-# LDA, on its five axes at most; OPGD; and QDA, which has no axes, as a level line:
+# LDA with up to five axes, OPGD, and QDA, which has no axes, as a horizontal line:
 
 errors = {
     "LDA": {q: 1 - ReducedRankLDA(q).fit(X, y).score(X_test, y_test) for q in range(1, 6)},
@@ -32,21 +32,21 @@ errors = {
 qda = 1 - QuadraticDiscriminantAnalysis().fit(X, y).score(X_test, y_test)
 
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for name, own in errors.items():
-    axes.plot(list(own), list(own.values()), "o-", label=name)
-    print(name, {q: round(error, 3) for q, error in own.items()})
-axes.axhline(qda, color="grey", linestyle="--", label="QDA, all columns")
+for name, curve in errors.items():
+    axes.plot(list(curve), list(curve.values()), "o-", label=name)
+    print(name, {q: round(error, 3) for q, error in curve.items()})
+axes.axhline(qda, color="grey", linestyle="--", label="QDA, all features")
 print(f"QDA {qda:.3f}")
 axes.set(xlabel="number of axes", ylabel="test error")
 axes.legend(frameon=False)
 
 # %%
-# What two axes show, and which test rows they mistake:
+# A model with two axes, with misclassified test samples marked:
 
 model = OPGDClassifier(n_components=2).fit(X, y)
 # sphinx_gallery_thumbnail_number = 2
 ProjectionDisplay.from_estimator(model, X_test, y_test, mark_errors=True)
 
 # %%
-# **To conclude**: classes that differ in spread as well as in position need more axes than their
-# means have dimensions, and fewer than there are columns.
+# **To conclude**: classes that differ in spread as well as in location need more axes than the
+# dimension spanned by their means, but fewer than there are features.

@@ -1,10 +1,10 @@
 """
-Where the paper's clustering fails, and the cure
-================================================
+Clustering with collinear features
+==================================
 
-Seven measures of wheat kernels, most of which measure size, so that columns are nearly collinear.
-With the paper's penalty both axes show the same thing and a good start gets worse; with
-uncorrelated axes, our default, it gets better.
+Seven measurements of wheat kernels, most of which measure size, so that features are nearly
+collinear. With the paper's penalty both axes show the same direction and the refinement makes the
+initial clustering worse. With uncorrelated axes, the default, it improves it.
 """
 
 import warnings
@@ -22,9 +22,8 @@ seeds = load_dataset("seeds")
 X = StandardScaler().fit_transform(seeds.data)  # the paper's penalty depends on the units
 
 # %%
-# ``metric="identity"`` asks for loadings at right angles, as the paper does, and
-# ``metric="covariance"`` for scores that are uncorrelated. A warning tells when the first goes
-# wrong.
+# ``metric="identity"`` favors orthogonal loadings, as in the paper, and ``metric="covariance"``
+# uncorrelated scores. A warning is issued if two axes have nearly the same scores.
 
 figure, panels = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
 for metric, panel in zip(("identity", "covariance"), panels, strict=True):
@@ -44,6 +43,6 @@ for metric, panel in zip(("identity", "covariance"), panels, strict=True):
         print(f"   {warning.message}")
 
 # %%
-# **To conclude**: on the left one direction counts twice, as if it were two witnesses, and the
-# model is surer than it should be. Keep the default metric; if you need the paper's, heed the
-# warning.
+# **To conclude**: on the left the same direction counts twice, as if it were two independent
+# features, and the model is overconfident. Keep the default metric; if you use that of the paper,
+# take the warning seriously.

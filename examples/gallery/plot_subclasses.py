@@ -1,10 +1,10 @@
 """
-Classes that consist of several clouds
-======================================
+Classes with several clusters
+=============================
 
-Handwritten digits labeled as even or odd only: each of the two classes is made of five digits,
-which one Gaussian describes badly. With five Gaussians for each class there are fewer errors, and
-each part of a class leans to a digit of its own, without having been told.
+Handwritten digits labeled as even or odd only: each class consists of five digits, which are poorly
+described by one Gaussian. Five Gaussians per class reduce the error, and most subclasses correspond
+to a digit, although the digits were not used in the fit.
 """
 
 import matplotlib.pyplot as plt
@@ -20,11 +20,11 @@ parity = np.where(digits % 2, "odd", "even")
 X, X_test, y, y_test, _, digits_test = train_test_split(
     X, parity, digits, stratify=digits, random_state=0
 )
-varies = X.std(axis=0) > 0  # some pixels are always white
-X, X_test = X[:, varies], X_test[:, varies]
+varying = X.std(axis=0) > 0  # some pixels are constant
+X, X_test = X[:, varying], X_test[:, varying]
 
 # %%
-# ``"auto"`` looks at the shape of each class and chooses the numbers itself.
+# ``"auto"`` selects the number of Gaussians from the shape of each class.
 
 models = {}
 for n_subclasses in (1, 5, "auto"):
@@ -37,7 +37,7 @@ for n_subclasses in (1, 5, "auto"):
     models[n_subclasses] = model
 
 # %%
-# The parts, on the first two of the three axes:
+# The subclasses on the first two of the three axes:
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
 for n_subclasses, panel in [(1, left), (5, right)]:
@@ -47,7 +47,7 @@ for n_subclasses, panel in [(1, left), (5, right)]:
     panel.set_title(f"n_subclasses={n_subclasses}")
 
 # %%
-# Which digit is most frequent in each part, and what share of the part it has:
+# The most frequent digit in each subclass, and its share of the subclass:
 
 model = models[5]
 scores, means, variances = (
@@ -57,11 +57,11 @@ scores, means, variances = (
 )
 distances = ((scores[:, None] - means) ** 2 / variances + np.log(variances)).sum(axis=2)
 nearest = distances.argmin(axis=1)
-for part, code in enumerate(model.gaussian_classes_):
-    counts = np.bincount(digits_test[nearest == part], minlength=10)
+for subclass, code in enumerate(model.gaussian_classes_):
+    counts = np.bincount(digits_test[nearest == subclass], minlength=10)
     share = counts.max() / max(counts.sum(), 1)
-    print(f"{model.classes_[code]:4} part {part}: digit {counts.argmax()} ({share:.0%})")
+    print(f"{model.classes_[code]:4} subclass {subclass}: digit {counts.argmax()} ({share:.0%})")
 
 # %%
-# **To conclude**: where a class is a union of things, give it several Gaussians; rows left out say
-# whether they help (``OPGDClassifierCV(n_subclasses=(1, 2, 5))``).
+# **To conclude**: use several Gaussians for a class that consists of several clusters, and
+# cross-validation to check whether they help (``OPGDClassifierCV(n_subclasses=(1, 2, 5))``).

@@ -1,10 +1,10 @@
 """
-Clusters of textures
-====================
+Clustering textures
+===================
 
-Photographs of eleven textures, forty numbers for each, and no labels: on principal components
-some of the textures lie on each other. On the axes of the mixture the clusters come apart, and
-agree with the textures for the most part.
+Images of eleven textures, described by forty features, clustered without labels. On principal
+components some of the textures overlap. On the axes of the mixture the clusters are separated, and
+mostly agree with the textures.
 """
 
 import warnings
@@ -22,29 +22,32 @@ texture = load_dataset("texture")
 X, textures = texture.data, texture.target
 
 # %%
-# The textures' names are used for the colors on the left and for the last two lines, not for the
-# clusters.
+# The names of the textures are used for the colors on the left and for the agreement, not for the
+# clustering.
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DataWarning)  # some columns can be computed from others
+    warnings.simplefilter("ignore", DataWarning)  # some features are collinear
     model = OPGDMixture(n_clusters=11, random_state=0).fit(X)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 scores = PCA(2).fit_transform(StandardScaler().fit_transform(X))
 names = sorted(set(textures))
-left.scatter(*scores.T, c=[names.index(own) for own in textures], cmap="tab20", s=5)
+left.scatter(*scores.T, c=[names.index(name) for name in textures], cmap="tab20", s=5)
 left.set(title="principal components", xlabel="component 1", ylabel="component 2")
 ProjectionDisplay.from_estimator(model, X, ax=right)
 right.set_title("clusters on the first two of ten axes")
 
-print(f"agreement of the first mixture {adjusted_rand_score(textures, model.initial_labels_):.2f}")
-print(f"agreement on the axes          {adjusted_rand_score(textures, model.labels_):.2f}")
+initial, final = (
+    adjusted_rand_score(textures, labels) for labels in (model.initial_labels_, model.labels_)
+)
+print(f"agreement of the initial mixture {initial:.2f}")
+print(f"agreement on the axes            {final:.2f}")
 
 # %%
-# What each axis adds to telling the clusters apart:
+# The contribution of each axis to the separation of the clusters:
 
 print(model.component_shares_.round(2))
 
 # %%
-# **To conclude**: the first mixture decides most of a clustering; the axes make it visible, and
-# sharpen its borders.
+# **To conclude**: a clustering depends mostly on the initial mixture; the axes make it visible and
+# improve the assignment of samples between clusters.

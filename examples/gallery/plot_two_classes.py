@@ -1,10 +1,10 @@
 """
-Two classes, two axes
-=====================
+Two axes for two classes
+========================
 
-Very damp grey soil against all other kinds of soil seen by a satellite: a problem of two classes,
-for which LDA has one axis and no picture. The second axis of OPGD shows how the one class lies
-inside the other, and makes fewer errors.
+Very damp grey soil against all other types of soil in a satellite image: a two-class problem, for
+which LDA has only one axis. The second axis of OPGD shows that one class lies within the other, and
+reduces the error.
 """
 
 import matplotlib.pyplot as plt
@@ -23,23 +23,23 @@ labels = np.where(satellite.target == "7", "very damp grey soil", "other soil")
 X, X_test, y, y_test = train_test_split(satellite.data, labels, stratify=labels, random_state=0)
 
 # %%
-# scikit-learn's LDA, as everybody's, has one axis for two classes:
+# LDA has one axis for two classes:
 
 print(LinearDiscriminantAnalysis().fit(X, y).transform(X_test).shape)
 
 # %%
-# Here is what is to be seen on one axis, and on two:
+# The test samples on one axis and on two:
 
-one, two = ReducedRankLDA().fit(X, y), OPGDClassifier(n_components=2).fit(X, y)
+lda, opgd = ReducedRankLDA().fit(X, y), OPGDClassifier(n_components=2).fit(X, y)
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained")
-ProjectionDisplay.from_estimator(one, X_test, y_test, ax=left, legend=False)
+ProjectionDisplay.from_estimator(lda, X_test, y_test, ax=left, legend=False)
 left.set_title("LDA")
-ProjectionDisplay.from_estimator(two, X_test, y_test, decision_regions=True, ax=right)
+ProjectionDisplay.from_estimator(opgd, X_test, y_test, decision_regions=True, ax=right)
 right.set_title("OPGD")
-for name, model in [("LDA ", one), ("OPGD", two)]:
+for name, model in [("LDA ", lda), ("OPGD", opgd)]:
     loss = log_loss(y_test, model.predict_proba(X_test))
     print(f"{name} test error {1 - model.score(X_test, y_test):.3f}, log-loss {loss:.3f}")
 
 # %%
-# **To conclude**: the number of axes is yours to choose, whatever the number of classes; two is
-# the least that ``n_components=None`` takes.
+# **To conclude**: the number of axes is not limited by the number of classes; the default,
+# ``n_components=None``, uses at least two.

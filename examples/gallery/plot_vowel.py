@@ -1,10 +1,10 @@
 """
-Vowels of speakers not heard before
-===================================
+Vowels of new speakers
+======================
 
-Eleven English vowels, ten numbers for each utterance; the speakers of the test rows are not among
-those of the training rows. OPGD makes fewer errors than LDA with any number of axes, and LDA gets
-worse from the third axis on.
+Eleven English vowels with ten features per utterance; the speakers of the test samples are not
+among those of the training samples. OPGD has a smaller error than LDA for every number of axes, and
+the error of LDA increases from the third axis on.
 """
 
 import matplotlib.pyplot as plt
@@ -28,21 +28,21 @@ errors = {
     for name, method in [("LDA", ReducedRankLDA), ("OPGD", OPGDClassifier)]
 }
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for name, own in errors.items():
-    axes.plot(sizes, own, "o-", label=name)
-    print(name, *(f"{error:.3f}" for error in own))
+for name, curve in errors.items():
+    axes.plot(sizes, curve, "o-", label=name)
+    print(name, *(f"{error:.3f}" for error in curve))
 axes.set(xlabel="number of axes", ylabel="test error")
 axes.legend(frameon=False)
 
 # %%
-# The first two of three axes, with the rows of the new speakers:
+# The first two of three axes, with the samples of the new speakers:
 
 model = OPGDClassifier(n_components=3).fit(X, y)
 display = ProjectionDisplay.from_estimator(model, X_test, y_test)
 # sphinx_gallery_thumbnail_number = 2
-display.ax_.set_title("test rows; ellipses of the training rows")
+display.ax_.set_title("test samples, and ellipses of the fitted model")
 
 # %%
-# **To conclude**: fewer axes than classes can be enough. How many should not be read off the test
-# rows, as here, but chosen by leaving out one speaker at a time:
+# **To conclude**: fewer axes than classes can be enough. Do not select their number on the test
+# samples, as in this plot, but by holding out one speaker at a time:
 # ``OPGDClassifierCV(cv=GroupKFold(8)).fit(X, y, groups=vowel.speaker[train])``.

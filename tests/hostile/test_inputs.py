@@ -10,7 +10,7 @@ import opgd.baselines
 from tests.hostile.everything import ESTIMATORS, INPUTS, PENDING, markdown, pairs, statement
 from tests.hostile.outcomes import refused, table
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "hostile_input.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "invalid_input.md"
 
 
 def as_parameters():
