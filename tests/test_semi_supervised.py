@@ -667,7 +667,7 @@ def test_a_single_column(iris):
 
 def test_more_axes_than_dimensions_are_cut_and_said(iris):
     more = np.column_stack([iris[0], iris[0][:, 1]])
-    with pytest.warns(DataWarning, match="4 axes are found instead of 5"):
+    with pytest.warns(DataWarning, match="4 components are used instead of 5"):
         model = OPGDSemiSupervised(5).fit(more, some_of(iris[1]))
     assert model.components_.shape == (4, 5)
 

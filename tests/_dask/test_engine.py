@@ -89,9 +89,9 @@ def test_positions_choice_and_sample_are_those_in_memory(rng):
     X, y = rng.normal(size=(1003, 3)), rng.integers(0, 3, 1003)
     here, there = engines(X, y.astype(np.intp), 97)
     for most in (None, 1, 50, 5000):
-        own = [engine.positions(lambda labels: labels == 1, most) for engine in (here, there)]
+        own = [engine.find_rows(lambda labels: labels == 1, most) for engine in (here, there)]
         np.testing.assert_array_equal(own[1], own[0])
-        np.testing.assert_array_equal(there.chosen(own[0]).X, here.chosen(own[0]).X)
+        np.testing.assert_array_equal(there.select_rows(own[0]).X, here.select_rows(own[0]).X)
     np.testing.assert_array_equal(there.sample(100).X, here.sample(100).X)
     assert len(np.unique(here.sample(1003).X, axis=0)) == 1003
 

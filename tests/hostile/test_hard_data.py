@@ -62,7 +62,7 @@ def test_collinear_columns_are_named_and_change_nothing(iris):
 def test_more_axes_than_dimensions_are_cut_and_said(iris):
     X, y = iris
     more = np.column_stack([X, X[:, 1]])
-    model = fit_with_one_warning(OPGDClassifier(5), more, y, "4 axes are found instead of")
+    model = fit_with_one_warning(OPGDClassifier(5), more, y, "4 components are used instead of")
     assert model.components_.shape == (4, 5)
 
 

@@ -132,7 +132,7 @@ class DaskEngine(Engine):
         parts = [mapped(part, sent, shared) for part in self.parts]
         width = delayed(_width, pure=False)(parts[0]).compute()
         return self._like_this(
-            parts=kept(parts, self.n_samples * width * 8),
+            parts=persist_if_small(parts, self.n_samples * width * 8),
             n_features=width,
             dtype=np.float64,
             center=None,
@@ -140,7 +140,7 @@ class DaskEngine(Engine):
             least_block_rows=0,
         )
 
-    def positions(
+    def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
         sent = _sent(accept)
@@ -158,7 +158,7 @@ class DaskEngine(Engine):
             [own + first for own, first in zip(found, self.first_rows, strict=True)]
         )
 
-    def chosen(self, positions: IntArray) -> RowEngine:
+    def select_rows(self, positions: IntArray) -> RowEngine:
         which = np.searchsorted(self.first_rows, positions, side="right") - 1
         take = delayed(_taken, pure=False)
         found = dask.compute(
@@ -211,7 +211,7 @@ def _taken(part: Part, rows: IntArray) -> Part:
     return Part(part.X[rows], part.labels[rows], weights)
 
 
-def kept(parts: list[Any], n_bytes: float) -> list[Any]:
+def persist_if_small(parts: list[Any], n_bytes: float) -> list[Any]:
     """The parts, held by the workers where they fit into half of their memory."""
     if n_bytes > MEMORY_SHARE * _memory():
         return parts

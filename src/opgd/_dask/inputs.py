@@ -11,7 +11,7 @@ from dask.delayed import delayed
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from opgd._dask.engine import DaskEngine, Part, kept
+from opgd._dask.engine import DaskEngine, Part, persist_if_small
 from opgd._dask.lazy import check_two_dimensional, is_lazy
 from opgd._utils.labels import label_array
 from opgd._utils.text import list_names
@@ -27,7 +27,7 @@ class RawPart(NamedTuple):
     weights: FloatArray | None
 
 
-class Found(NamedTuple):
+class PartSummary(NamedTuple):
     """What has to be known of a part before it can be used."""
 
     n_rows: int
@@ -99,11 +99,11 @@ def lazy_rows(
     make = delayed(_raw_part, pure=False)
     raw = [make(*own) for own in zip(blocks, *beside, strict=True)]
     if _known(X):
-        raw = kept(raw, X.nbytes)
+        raw = persist_if_small(raw, X.nbytes)
     found = dask.compute(*[delayed(_inspect, pure=False)(part, y is not None) for part in raw])
     _refuse(list(found), names)
     if not _known(X):
-        raw = kept(raw, sum(own.n_bytes for own in found))
+        raw = persist_if_small(raw, sum(own.n_bytes for own in found))
     labels = [own.labels for own in found if len(own.labels)]
     classes, some_codes = encode(np.concatenate(labels) if y is not None else np.zeros(1))
     encoded = delayed(_encoded_part, pure=False)
@@ -111,7 +111,9 @@ def lazy_rows(
     dtype = np.result_type(*[own.dtype for own in found])
     sent = delayed((classes, codes), pure=False, traverse=False)
     engine = DaskEngine(
-        kept([encoded(raw[k], sent, dtype) for k in present], sum(own.n_bytes for own in found)),
+        persist_if_small(
+            [encoded(raw[k], sent, dtype) for k in present], sum(own.n_bytes for own in found)
+        ),
         np.array([found[k].n_present for k in present]),
         found[0].n_columns,
         dtype,
@@ -191,7 +193,7 @@ def _raw_part(X: Any, y: Any, weights: Any) -> RawPart:
     return RawPart(rows, labels, weights)
 
 
-def _inspect(part: RawPart, with_labels: bool) -> Found:
+def _inspect(part: RawPart, with_labels: bool) -> PartSummary:
     X, labels, weights = part
     present = slice(None) if weights is None else weights > 0
     own = np.ones(len(X)) if weights is None else weights
@@ -204,7 +206,7 @@ def _inspect(part: RawPart, with_labels: bool) -> Found:
         bad = "has entries too large to be added up; rescale them"
     beside = [other for other in (labels if with_labels else None, weights) if other is not None]
     alike = all(len(other) == len(X) for other in beside)
-    return Found(
+    return PartSummary(
         n_rows=len(X),
         n_columns=X.shape[1],
         dtype=X.dtype,
@@ -227,7 +229,7 @@ def _different(labels: AnyArray) -> AnyArray:
         return np.array(list(dict.fromkeys(labels.tolist())), dtype=object)
 
 
-def _refuse(found: list[Found], names: list[str]) -> None:
+def _refuse(found: list[PartSummary], names: list[str]) -> None:
     """Say what is wrong with the parts, if anything is."""
     for number, own in enumerate(found):
         if any(length != own.n_rows for length in own.lengths):
