@@ -104,7 +104,7 @@ def test_with_all_rows_labeled_it_is_the_classifier(settings, weighted, wine, rn
     "nothing", [np.full(178, -1), np.full(178, np.nan), [None] * 178, np.full(178, None)]
 )
 def test_without_labels_the_mixture_is_named(nothing, wine):
-    with pytest.raises(ValueError, match=r"no labeled rows.*OPGDMixture"):
+    with pytest.raises(ValueError, match=r"no labeled samples.*OPGDMixture"):
         OPGDSemiSupervised().fit(wine[0], nothing)
 
 
@@ -116,7 +116,7 @@ def test_without_y_the_mixture_is_named(wine):
 def test_labels_of_weight_zero_only_are_no_labels(wine):
     X, y = wine
     few = some_of(y)
-    with pytest.raises(ValueError, match=r"no labeled rows.*OPGDMixture"):
+    with pytest.raises(ValueError, match=r"no labeled samples.*OPGDMixture"):
         OPGDSemiSupervised().fit(X, few, sample_weight=(few < 0).astype(float))
 
 
@@ -602,7 +602,7 @@ def test_a_class_with_a_single_labeled_row(wine):
 
 def test_one_class_is_refused_where_rows_are_unlabeled(wine):
     X, y = wine
-    with pytest.raises(ValueError, match=r"of one class \('only'\).*unlabeled"):
+    with pytest.raises(ValueError, match=r"Only one class \('only'\).*unlabeled"):
         OPGDSemiSupervised().fit(X, np.where(some_of(y) == 0, "only", None))
     model = OPGDSemiSupervised().fit(X, np.full(len(X), "only"))
     assert set(model.transduction_) == {"only"}

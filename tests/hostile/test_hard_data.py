@@ -258,10 +258,10 @@ def test_columns_that_are_no_numbers_are_named(estimator):
     X, y = load_wine(return_X_y=True, as_frame=True)
     for odd in (pd.Timestamp("2020-01-01"), "word", 1j):
         table = X.assign(date=odd, **{"no number": "a"})
-        with pytest.raises(ValueError, match="no real numbers: 'date', 'no number'"):
+        with pytest.raises(ValueError, match="Columns 'date', 'no number' are not numeric"):
             estimator.fit(table, y)
     estimator.fit(X, y)
-    with pytest.raises(ValueError, match="no real numbers: 'alcohol'"):
+    with pytest.raises(ValueError, match="Column 'alcohol' is not numeric"):
         estimator.predict(X.assign(alcohol="strong"))
 
 

@@ -60,7 +60,7 @@ def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, 
     """Return moments of sphered samples by class, and the number of rounds.
 
     Labels are codes, with -1 for unlabeled samples. The first round is always completed, since
-    the error of LDA on the samples it was fitted to is no test.
+    the error of LDA on the samples it was fitted to is too optimistic.
     """
     engine = frame.engine
     if not engine.partly_labeled:

@@ -97,7 +97,7 @@ class RowBlock:
 
     @property
     def row_weights(self) -> FloatArray:
-        """Return the weights of the rows, or ones if there are no weights."""
+        """Return the weights of the rows, ones by default."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def cast_to_block_dtype(self, values: FloatArray) -> AnyArray:

@@ -16,7 +16,7 @@ TIE = 1e-9
 def order_components(objective: Objective, directions: FloatArray) -> tuple[IntArray, FloatArray]:
     """Order directions by how much each adds to the objective of those before it.
 
-    With full covariances the log density is no sum over components, so every candidate has to be
+    With full covariances the log density is not a sum over components, so every candidate must be
     evaluated separately. Above `MOST_FULL` components the order of the basis is kept instead (the
     LDA components, then the SAVE components).
 
