@@ -213,8 +213,8 @@ def test_as_many_classes_as_rows(rng):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([None, *"abc" * 3], "without a label"),
-        (["a", 1, *"abc" * 2, "b", "c"], "types int, str"),
+        ([None, *"abc" * 3], "missing labels"),
+        (["a", 1, *"abc" * 2, "b", "c"], r"types \(int, str\)"),
         ([0.5 * k for k in range(10)], "Unknown label type"),
         ([np.nan, *[0, 1, 2] * 3], "NaN"),
     ],

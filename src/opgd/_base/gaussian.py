@@ -37,9 +37,9 @@ class GaussianModel(RowModel):
     def covariances_(self) -> FloatArray:
         """Covariances of the Gaussians in the space of the features.
 
-        An array of shape (n_gaussians, n_features, n_features). It is computed on access, since with
-        many features it needs far more memory than the model. Directions in which the training samples do not vary have variance 0, whatever the
-        ridge.
+        An array of shape (n_gaussians, n_features, n_features). It is computed on access, since
+        it needs far more memory than the model if there are many features. Directions in which the
+        training samples do not vary have variance 0, whatever the ridge.
         """
         check_is_fitted(self)
         shape = (len(self._covariances), *[len(self._coordinates.center)] * 2)
