@@ -103,11 +103,13 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         return *order_result(problem, result), notes
 
     def _count_components(self, problem: Problem) -> tuple[int, list[str]]:
-        rank, wanted = problem.coordinates.rank, self.n_components
-        if wanted is None:
-            given = not isinstance(self.init, str)
-            wanted = len(self.init) if given else default_n_components(rank, len(problem.priors))
-        return limit_n_components(wanted, rank)
+        rank, n_requested = problem.coordinates.rank, self.n_components
+        if n_requested is None:
+            is_array = not isinstance(self.init, str)
+            n_requested = (
+                len(self.init) if is_array else default_n_components(rank, len(problem.priors))
+            )
+        return limit_n_components(n_requested, rank)
 
     def _make_starts(
         self,

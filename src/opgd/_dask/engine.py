@@ -117,10 +117,10 @@ class DaskEngine(Engine):
         return _make_task(function), _make_task(shared)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
-        sent, shared = self._make_shared_tasks(function)
+        function_task, shared = self._make_shared_tasks(function)
         sum_part, add_sums = delayed(_sum_part, pure=False), delayed(_add_sums, pure=False)
         sums = [
-            sum_part(part, sent, shared, int(first), width)
+            sum_part(part, function_task, shared, int(first), width)
             for part, first in zip(self.parts, self.first_rows, strict=True)
         ]
         while len(sums) > 1:
@@ -129,9 +129,9 @@ class DaskEngine(Engine):
         return total
 
     def mapped(self, function: Answer) -> "DaskEngine":
-        sent, shared = self._make_shared_tasks(function)
+        function_task, shared = self._make_shared_tasks(function)
         map_part = delayed(_map_part, pure=False)
-        parts = [map_part(part, sent, shared) for part in self.parts]
+        parts = [map_part(part, function_task, shared) for part in self.parts]
         width = delayed(_count_columns, pure=False)(parts[0]).compute()
         return self._replace(
             parts=persist_if_small(parts, self.n_samples * width * 8),
@@ -145,14 +145,14 @@ class DaskEngine(Engine):
     def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
-        sent = _make_task(accept)
+        accept_task = _make_task(accept)
         count, select = delayed(_count_accepted, pure=False), delayed(_find_accepted, pure=False)
-        counts = np.array(dask.compute(*[count(part, sent) for part in self.parts]))
+        counts = np.array(dask.compute(*[count(part, accept_task) for part in self.parts]))
         step = 1 if most is None else max(1, -(-int(counts.sum()) // most))
         before = np.concatenate([[0], np.cumsum(counts)[:-1]])
         found = dask.compute(
             *[
-                select(part, sent, step, int(n_before))
+                select(part, accept_task, step, int(n_before))
                 for part, n_before in zip(self.parts, before, strict=True)
             ]
         )

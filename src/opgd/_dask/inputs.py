@@ -97,12 +97,12 @@ def lazy_rows(
         values is None or is_lazy(values) for values in (y, sample_weight)
     ):
         lengths = list(dask.compute(*[delayed(len)(block) for block in blocks]))
-    aligned = [
+    aligned_blocks = [
         _align_blocks(values, name, X, len(blocks), lengths)
         for values, name in ((y, "y"), (sample_weight, "sample_weight"))
     ]
     make_part = delayed(_make_raw_part, pure=False)
-    raw = [make_part(*part_inputs) for part_inputs in zip(blocks, *aligned, strict=True)]
+    raw = [make_part(*part_inputs) for part_inputs in zip(blocks, *aligned_blocks, strict=True)]
     if _has_known_lengths(X):
         raw = persist_if_small(raw, X.nbytes)
     summarize = delayed(_summarize_part, pure=False)

@@ -11,7 +11,7 @@ from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.regularization import draw_to_classes, whiten_classes
+from opgd.core.regularization import shrink_to_classes, whiten_classes
 from opgd.core.targets import Labeled, Mixed
 from opgd.core.types import FloatArray, IntArray
 
@@ -97,7 +97,7 @@ def pose(
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),
-        draw_to_classes(moments, gaussian_classes),
+        shrink_to_classes(moments, gaussian_classes),
         np.log(priors[gaussian_classes]) + np.log(shares),
         FORMS[covariance_type],
         targets(gaussian_classes),
@@ -119,9 +119,11 @@ def default_n_components(rank: int, n_groups: int) -> int:
     return min(rank, max(2, n_groups - 1))
 
 
-def limit_n_components(wanted: int, rank: int) -> tuple[int, list[str]]:
+def limit_n_components(n_requested: int, rank: int) -> tuple[int, list[str]]:
     """Limit the number of components by the rank; return it with notes about the limit."""
-    if wanted <= rank:
-        return wanted, []
-    note = f"samples vary in {rank} dimensions only: {rank} components are used instead of {wanted}"
-    return rank, [note]
+    if n_requested <= rank:
+        return n_requested, []
+    return rank, [
+        f"samples vary in {rank} dimensions only: {rank} components are used instead of "
+        f"{n_requested}"
+    ]

@@ -153,9 +153,9 @@ def make_initial_centers(rows: FloatArray, weights: FloatArray, number: int) -> 
     positions = centered @ longest
     order = np.argsort(positions, kind="stable")
     # cut between positions, so that equal rows are in the same part whatever their weights
-    reached = np.cumsum(shares[order])
-    wanted = np.arange(1, number) / number
-    cuts = positions[order][np.searchsorted(reached, wanted - 1e-12)]
+    cumulative = np.cumsum(shares[order])
+    quantiles = np.arange(1, number) / number
+    cuts = positions[order][np.searchsorted(cumulative, quantiles - 1e-12)]
     parts = np.searchsorted(cuts, positions, side="left")
     present = np.unique(parts)
     return np.stack(

@@ -109,9 +109,9 @@ def check_n_components(n_components: Any, n_features: int | None = None) -> None
     """Raise an error unless `n_components` is None or an integer from 1 to `n_features`."""
     if n_components is None:
         return
-    wanted = check_integer("n_components", n_components, 1)
-    if n_features is not None and wanted > n_features:
-        raise ValueError(f"n_components={wanted} is more than the {n_features} features of X.")
+    n_requested = check_integer("n_components", n_components, 1)
+    if n_features is not None and n_requested > n_features:
+        raise ValueError(f"n_components={n_requested} is more than the {n_features} features of X.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:

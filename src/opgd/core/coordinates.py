@@ -149,7 +149,7 @@ def make_frame(engine: Engine) -> Frame:
     size = np.where(constant, 1.0, size)
     if engine.n_samples <= engine.n_features:
         in_memory = engine.select_rows(np.arange(engine.n_samples))
-        return _few_rows_frame(in_memory, center, size, constant)
+        return _make_few_rows_frame(in_memory, center, size, constant)
 
     subtract = bool(np.any(np.abs(center) > CENTERING_RATIO * size))
     engine = engine.centered_at(center, subtract=subtract)
@@ -182,7 +182,7 @@ def make_frame(engine: Engine) -> Frame:
     )
 
 
-def _few_rows_frame(
+def _make_few_rows_frame(
     engine: RowEngine, center: FloatArray, size: FloatArray, constant: AnyArray
 ) -> Frame:
     """Make a frame of at most as many samples as features, by a thin SVD of the samples."""

@@ -67,7 +67,7 @@ class Whitening:
         covariances = (1 - self.ridge) * covariances + self.ridge * unit
         share = self.coordinates.identity_share
         covariances = (1 - share) * covariances + share * unit
-        return fill_gaps(replace(moments, covariances=covariances))
+        return repair_singular(replace(moments, covariances=covariances))
 
     @property
     def unit_covariance(self) -> FloatArray:
@@ -101,7 +101,7 @@ def unit_variance(frame: Frame, classes: Moments) -> float:
     return level if level > WITHIN_FLOOR else 1.0
 
 
-def fill_gaps(moments: Moments) -> tuple[Moments, FloatArray]:
+def repair_singular(moments: Moments) -> tuple[Moments, FloatArray]:
     """Shrink singular covariances towards the pooled one; return moments and shares (C,).
 
     The moments must be in whitened coordinates.
@@ -150,7 +150,7 @@ def identity_share(covariance: FloatArray, count: float, n_features: int) -> flo
     return 1.0 if error >= scaled else error / scaled
 
 
-def draw_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
+def shrink_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
     """Shrink the Gaussians of a class towards the class.
 
     A subclass may have too few samples for a covariance. Its estimate includes `CLASS_ROWS`
