@@ -121,7 +121,7 @@ def test_verbose_numbers_every_search_by_itself(iris, capsys):
     with pytest.warns(UserWarning, match="max_iter"):
         OPGDClassifier(verbose=1, max_iter=12, n_init=2, random_state=0, tol=1e-12).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("guess 1, iteration 1:")
+    assert lines[0].startswith("start 1, iteration 1:")
     assert "search 1, iteration 2:" in "\n".join(lines)
     assert "search 2, iteration 12:" in "\n".join(lines)
 

@@ -81,7 +81,7 @@ class _Climber:
         if self.samples or len(initial) == 1:
             return self.climb(initial, "search 1")
         few = min(RACE_ITERATIONS, self.max_iter)
-        best = best_of([self._run(start, f"guess {i + 1}", few) for i, start in enumerate(initial)])
+        best = best_of([self._run(start, f"start {i + 1}", few) for i, start in enumerate(initial)])
         if few == self.max_iter or best.converged:
             return best
         rest = self._run(best.directions, "search 1", self.max_iter - best.n_iter)
