@@ -602,13 +602,13 @@ def given_starts(X, y):
         r"means of shape \(2, 4\).*\(3, 4\)": few,
         r"means of shape \(3, 2\).*\(3, 4\)": narrow,
         "not fitted": GaussianMixture(3),
-        r"150 rows.*shape \(149,\)": y[1:],
-        r"150 rows.*shape \(3, 150\)": shares.T,
-        r"init has 2 different labels.*n_clusters=3": np.minimum(y, 1),
+        r"150 samples.*shape \(149,\)": y[1:],
+        r"150 samples.*shape \(3, 150\)": shares.T,
+        r"init has 2 distinct labels.*n_clusters=3": np.minimum(y, 1),
         r"init has responsibilities for 2 clusters.*n_clusters=3": shares[:, :2],
         "init has responsibilities that are negative": 2 * shares,
         "init has responsibilities .* do not sum to 1": shares - 0.1,
-        "no row belongs": np.eye(3)[np.minimum(y, 1)],
+        "responsibilities are all 0": np.eye(3)[np.minimum(y, 1)],
         "init contains NaN": np.where(shares == 1, np.nan, 0),
     }
 
@@ -700,7 +700,7 @@ def test_more_clusters_than_rows_are_refused(init, rng):
 def test_more_clusters_than_different_rows_are_refused(init, rng):
     X = np.repeat(rng.normal(size=(3, 2)), 10, axis=0)
     assert same_partition(OPGDMixture(3, init=init).fit(X).labels_, np.repeat([0, 1, 2], 10))
-    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 different rows"):
+    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 distinct samples"):
         OPGDMixture(4, init=init).fit(X)
 
 
@@ -769,7 +769,7 @@ def test_constant_and_collinear_columns_are_named_and_change_nothing(iris):
 def test_more_axes_than_dimensions_are_cut_and_said(rng):
     X, y = clouds(rng, 3, n_features=2)
     X = X @ rng.normal(size=(2, 5))
-    with pytest.warns(DataWarning, match="2 axes are found instead of 4"):
+    with pytest.warns(DataWarning, match="2 components are used instead of 4"):
         model = OPGDMixture(3, n_components=4, random_state=0).fit(X)
     assert model.components_.shape == (2, 5)
     assert same_partition(model.labels_, y)

@@ -492,7 +492,7 @@ def test_paths_and_their_errors(tmp_path, small):
             save_model(model, path, overwrite=True)
         with pytest.raises(IsADirectoryError, match="it is a folder"):
             load_model(path)
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         save_model(model, tmp_path / "missing" / "model")
     with pytest.raises(FileNotFoundError, match="no such file"):
         load_model(tmp_path / "missing")

@@ -68,7 +68,7 @@ def test_warm_start_from_an_axis_that_became_constant(iris):
 
 def test_collinear_init_with_full_covariances_is_refused(iris):
     init = [[1, 0, 0, 0], [2, 0, 0, 0.0]]
-    with pytest.raises(ValueError, match="init has components that are combinations"):
+    with pytest.raises(ValueError, match="init has components that are linear combinations"):
         OPGDClassifier(2, init=init, covariance_type="full").fit(*iris)
 
 
@@ -113,7 +113,7 @@ def test_typicalities_are_never_smaller_than_they_should_be(rng):
 def test_number_of_axes_comes_from_init(iris):
     X = iris[0]
     assert OPGDClassifier(init=np.eye(4)).fit(*iris).n_components_ == 4
-    with pytest.warns(DataWarning, match="4 axes are found instead of 5"):
+    with pytest.warns(DataWarning, match="4 components are used instead of 5"):
         OPGDClassifier(init=np.eye(5)).fit(np.column_stack([X, X[:, 0]]), iris[1])
 
 
@@ -121,7 +121,7 @@ def test_verbose_numbers_every_search_by_itself(iris, capsys):
     with pytest.warns(UserWarning, match="max_iter"):
         OPGDClassifier(verbose=1, max_iter=12, n_init=2, random_state=0, tol=1e-12).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("guess 1, iteration 1:")
+    assert lines[0].startswith("start 1, iteration 1:")
     assert "search 1, iteration 2:" in "\n".join(lines)
     assert "search 2, iteration 12:" in "\n".join(lines)
 

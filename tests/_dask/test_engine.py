@@ -89,9 +89,9 @@ def test_positions_choice_and_sample_are_those_in_memory(rng):
     X, y = rng.normal(size=(1003, 3)), rng.integers(0, 3, 1003)
     here, there = engines(X, y.astype(np.intp), 97)
     for most in (None, 1, 50, 5000):
-        own = [engine.positions(lambda labels: labels == 1, most) for engine in (here, there)]
+        own = [engine.find_rows(lambda labels: labels == 1, most) for engine in (here, there)]
         np.testing.assert_array_equal(own[1], own[0])
-        np.testing.assert_array_equal(there.chosen(own[0]).X, here.chosen(own[0]).X)
+        np.testing.assert_array_equal(there.select_rows(own[0]).X, here.select_rows(own[0]).X)
     np.testing.assert_array_equal(there.sample(100).X, here.sample(100).X)
     assert len(np.unique(here.sample(1003).X, axis=0)) == 1003
 
@@ -205,10 +205,10 @@ def test_float32_stays_float32(cut):
     ("change", "message"),
     [
         (lambda X, y, w: (da.where(X > 1600, np.nan, X), y, w), "NaN or infinity in column 12"),
-        (lambda X, y, w: (X, y[:-1], w), "cut alike|rows, but y"),
+        (lambda X, y, w: (X, y[:-1], w), "same partitions|samples, but y"),
         (lambda X, y, w: (X[:, 0], y, w), "Expected 2D array"),
         (lambda X, y, w: (X, y, -1 * w), "negative"),
-        (lambda X, y, w: (X, y, 0 * w), "zero for all rows"),
+        (lambda X, y, w: (X, y, 0 * w), "zero for all samples"),
         (lambda X, y, w: (X[:1], y[:1], w[:1]), "minimum of 2"),
         (lambda X, y, w: (X, y + 0.5, w), "continuous|Unknown label type"),
         (lambda X, y, w: (X, None, w), "target y is None"),
@@ -289,7 +289,7 @@ def test_a_worker_that_dies_changes_nothing():
 
 
 def test_rows_beyond_the_memory_of_workers_are_made_anew(monkeypatch):
-    monkeypatch.setattr("opgd._dask.engine._memory", lambda: 1000.0)
+    monkeypatch.setattr("opgd._dask.engine._get_memory", lambda: 1000.0)
     X, y = born_there()
     streamed = quick().fit(X, y)
     monkeypatch.undo()

@@ -474,7 +474,7 @@ def test_a_duplicate_column_changes_nothing(baseline, iris):
 @pytest.mark.parametrize("baseline", WITH_AXES[1:], ids=str)
 def test_more_axes_than_dimensions_are_cut_and_said(baseline, iris):
     X = np.column_stack([iris[0], iris[0][:, 1]])
-    with pytest.warns(DataWarning, match="4 axes are found instead of 5"):
+    with pytest.warns(DataWarning, match="4 components are used instead of 5"):
         model = clone(baseline).set_params(n_components=5).fit(X, iris[1])
     assert model.components_.shape == (4, 5)
 

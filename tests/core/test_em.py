@@ -13,7 +13,7 @@ from opgd.core.em import LEAST_VARIANCE, block_posteriors, fit_mixture
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_features
-from opgd.core.moments import group_moments, multiplied_by, soft_moments
+from opgd.core.moments import group_moments, multiply_rows_by, soft_moments
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["diag", "full"])
 
@@ -175,14 +175,14 @@ def test_likelihood_never_falls_where_a_cluster_would_collapse(form, rng):
 def test_bounded_variances_are_the_best_that_keep_the_bound(form, rng):
     matrix = np.diag if form == "diag" else np.asarray
     for _ in range(10):
-        own, least, step = (
+        variances, least, step = (
             factor @ factor.T for factor in rng.normal(size=(3, 3, 3)) * [[[1]], [[0.8]], [[0.1]]]
         )
         if form == "diag":
-            own, least, step = map(np.diag, (own, least, step))
-        best = FORMS[form].raised(own[None], least)[0]
+            variances, least, step = map(np.diag, (variances, least, step))
+        best = FORMS[form].clip_variances(variances[None], least)[0]
         assert np.linalg.eigvalsh(matrix(best - least)).min() > -1e-12
-        likelihood = partial(expected_log_likelihood, matrix(own))
+        likelihood = partial(expected_log_likelihood, matrix(variances))
         for share in (0.01, 0.1, 1.0):
             others = best + share * step, (1 - share) * best + share * (least + step)
             assert all(likelihood(matrix(best)) >= likelihood(matrix(at)) - 1e-12 for at in others)
@@ -278,7 +278,7 @@ def test_soft_moments_are_weighted_means_and_covariances(engine, weighted, rng):
     shares = rng.dirichlet(np.ones(3), size=100)
     rows = RowEngine(X, labels, weights, center=X.mean(axis=0), **engine)
     mix = rng.normal(size=(3, 2))
-    moments = soft_moments(rows, lambda block: shares[block.rows].T, multiplied_by(mix))
+    moments = soft_moments(rows, lambda block: shares[block.rows].T, multiply_rows_by(mix))
     mapped = (X - X.mean(axis=0)) @ mix
     for group in range(3):
         own = shares[:, group] * (1.0 if weights is None else weights)

@@ -5,7 +5,7 @@ from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.moments import (
     group_moments,
     locate_columns,
-    multiplied_by,
+    multiply_rows_by,
     one_group,
     row_counts,
     soft_moments,
@@ -45,7 +45,7 @@ def test_parts_add_up(rng):
 def test_groups_merge_into_their_unions(rng):
     X, labels = rng.normal(size=(60, 3)), rng.integers(0, 5, 60)
     parents = np.array([0, 1, 0, 1, 1])
-    merged = group_moments(RowEngine(X, labels), 5, RowBlock.centered).merged(parents, 2)
+    merged = group_moments(RowEngine(X, labels), 5, RowBlock.centered).merge(parents, 2)
     direct = group_moments(RowEngine(X, parents[labels]), 2, RowBlock.centered)
     np.testing.assert_allclose(merged.weights, direct.weights)
     np.testing.assert_allclose(merged.covariances, direct.covariances, atol=1e-13)
@@ -155,14 +155,14 @@ def test_mapped_moments_are_those_of_mapped_rows(rng):
     assert_same_moments(
         mapped, group_moments(RowEngine(X @ matrix, labels, weights), 3, RowBlock.centered)
     )
-    on_the_way = group_moments(RowEngine(X, labels, weights), 3, multiplied_by(matrix))
+    on_the_way = group_moments(RowEngine(X, labels, weights), 3, multiply_rows_by(matrix))
     assert_same_moments(mapped, on_the_way)
 
 
 def test_merged_moments_are_those_of_the_unions(rng):
     X, labels, weights = drawn(rng, n_groups=5)
     parents = np.array([0, 1, 0, 1, 1])
-    merged = group_moments(RowEngine(X, labels, weights), 5, RowBlock.centered).merged(parents, 2)
+    merged = group_moments(RowEngine(X, labels, weights), 5, RowBlock.centered).merge(parents, 2)
     direct = group_moments(RowEngine(X, parents[labels], weights), 2, RowBlock.centered)
     assert_same_moments(merged, direct)
 

@@ -51,7 +51,7 @@ def none(model):
     X, y = table()
     labels = WORDS[y].astype(object)
     labels[3] = None
-    fit_refused(model, X, labels, "without a label")
+    fit_refused(model, X, labels, "missing labels")
 
 
 @hostile("NaN or `None` in y of `OPGDSemiSupervised`", "rows without a label", to=partly_labeled)
@@ -74,7 +74,7 @@ def mixed_types(model):
     X, y = table()
     labels = WORDS[y].astype(object)
     labels[::2] = 7
-    fit_refused(model, X, labels, "types int, str")
+    fit_refused(model, X, labels, r"types \(int, str\)")
 
 
 @hostile("measurements instead of labels", REFUSED, to=classifies)

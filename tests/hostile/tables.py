@@ -46,7 +46,7 @@ def not_finite_in_a_frame(model):
     for value in (np.nan, np.inf, -np.inf):
         X, y = frame()
         X.loc[7, ["b", "d"]] = value
-        fit_refused(model, X, y, rf"'b', 'd', first in row 7; {name_of(model)}")
+        fit_refused(model, X, y, rf"'b', 'd', first in row 7. {name_of(model)}")
 
 
 @hostile("NaN or infinity in an array", f"{REFUSED} with the number of the column")
@@ -73,13 +73,15 @@ def words(model):
     X, y = frame()
     X = X.astype(object)
     X.loc[2, "a"] = "much"
-    fit_refused(model, X, y, r"no real numbers: 'a' \(could not convert string to float: 'much'\)")
+    fit_refused(model, X, y, r"'a' is not numeric \(could not convert string to float: 'much'\)")
 
 
 @hostile("a column of dates", f"{REFUSED} with its name")
 def dates(model):
     X, y = frame()
-    fit_refused(model, X.assign(b=pd.Timestamp("2020-01-01")), y, "no real numbers: 'b'; leave")
+    fit_refused(
+        model, X.assign(b=pd.Timestamp("2020-01-01")), y, "Column 'b' is not numeric. Encode"
+    )
 
 
 @hostile("complex numbers", REFUSED)
@@ -101,7 +103,7 @@ def shapes_that_cannot_be(model):
     fit_refused(model, X[:, :, None], y, "dim 3")
     fit_refused(model, X[:0], y[:0], r"0 sample\(s\)")
     fit_refused(model, X[:, :0], y, r"0 feature\(s\)")
-    fit_refused(model, X[:1], y[:1], r"1 sample\(s\)|of one class")
+    fit_refused(model, X[:1], y[:1], r"1 sample\(s\)|Only one class")
 
 
 @hostile("column names of which some are no words", "`TypeError`")
@@ -313,4 +315,4 @@ def frames(model):
 @hostile("two columns of one name", f"{REFUSED} that names it")
 def duplicate_names(model):
     X, y = frame()
-    fit_refused(model, X.set_axis(["a", "b", "b", "d"], axis=1), y, "of the name 'b'")
+    fit_refused(model, X.set_axis(["a", "b", "b", "d"], axis=1), y, "column named 'b'")

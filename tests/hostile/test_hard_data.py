@@ -62,7 +62,7 @@ def test_collinear_columns_are_named_and_change_nothing(iris):
 def test_more_axes_than_dimensions_are_cut_and_said(iris):
     X, y = iris
     more = np.column_stack([X, X[:, 1]])
-    model = fit_with_one_warning(OPGDClassifier(5), more, y, "4 axes are found instead of")
+    model = fit_with_one_warning(OPGDClassifier(5), more, y, "4 components are used instead of")
     assert model.components_.shape == (4, 5)
 
 
@@ -213,8 +213,8 @@ def test_as_many_classes_as_rows(rng):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([None, *"abc" * 3], "without a label"),
-        (["a", 1, *"abc" * 2, "b", "c"], "types int, str"),
+        ([None, *"abc" * 3], "missing labels"),
+        (["a", 1, *"abc" * 2, "b", "c"], r"types \(int, str\)"),
         ([0.5 * k for k in range(10)], "Unknown label type"),
         ([np.nan, *[0, 1, 2] * 3], "NaN"),
     ],
@@ -258,10 +258,10 @@ def test_columns_that_are_no_numbers_are_named(estimator):
     X, y = load_wine(return_X_y=True, as_frame=True)
     for odd in (pd.Timestamp("2020-01-01"), "word", 1j):
         table = X.assign(date=odd, **{"no number": "a"})
-        with pytest.raises(ValueError, match="no real numbers: 'date', 'no number'"):
+        with pytest.raises(ValueError, match="Columns 'date', 'no number' are not numeric"):
             estimator.fit(table, y)
     estimator.fit(X, y)
-    with pytest.raises(ValueError, match="no real numbers: 'alcohol'"):
+    with pytest.raises(ValueError, match="Column 'alcohol' is not numeric"):
         estimator.predict(X.assign(alcohol="strong"))
 
 

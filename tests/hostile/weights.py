@@ -35,7 +35,7 @@ def weights_that_cannot_be(model):
 @hostile("weights that are all zero", REFUSED, to=takes_weights)
 def no_weight_at_all(model):
     X, y = table()
-    fit_refused(model, X, y, "zero for all rows", sample_weight=np.zeros(len(X)))
+    fit_refused(model, X, y, "zero for all samples", sample_weight=np.zeros(len(X)))
 
 
 @hostile("weights of another length or of two columns", REFUSED, to=takes_weights)

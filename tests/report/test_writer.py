@@ -52,7 +52,7 @@ def test_files_are_replaced_only_when_asked(model, wine, tmp_path):
     assert path.read_text() == "mine"
     write_report(model, wine.data, wine.target, path=path, overwrite=True)
     assert path.stat().st_size > 1e6
-    with pytest.raises(FileNotFoundError, match="no such folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         write_report(model, wine.data, wine.target, path=tmp_path / "none" / "r.html")
     assert sorted(own.name for own in tmp_path.iterdir()) == ["report.html"]
 

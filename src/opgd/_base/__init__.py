@@ -1,1 +1,1 @@
-"""Mixins of the estimators."""
+"""Base classes and mixins of the estimators."""

@@ -1,4 +1,4 @@
-"""What every estimator shares: validated samples, and fits that leave nothing half done."""
+"""Base class of all estimators, and a decorator that undoes failed fits."""
 
 import functools
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from opgd.core.types import AnyArray
 
 
 def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a fit so that a failure or an interrupt leaves the estimator as it was."""
+    """Decorate `fit` so that a failure or an interrupt leaves the estimator unchanged."""
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -28,15 +28,17 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class RowModel(BaseEstimator):
-    """An estimator that is fitted to a table and applied to tables with the same features."""
+    """Base class of estimators, with validation of samples at prediction."""
 
     def _column_names(self) -> list[str]:
+        """Return the names of the features for messages."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return [f"column {j}" for j in range(self.n_features_in_)]
         return [repr(name) for name in names]
 
     def _check_rows(self, X: Any) -> AnyArray:
+        """Return validated samples; raise an error if the estimator is not fitted."""
         check_is_fitted(self)
-        rows: AnyArray = validate_rows(self, X, reset=False)
-        return rows
+        samples: AnyArray = validate_rows(self, X, reset=False)
+        return samples

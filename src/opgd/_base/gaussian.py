@@ -1,4 +1,4 @@
-"""Estimators with Gaussians on the scores of a projection."""
+"""Base classes of estimators with Gaussians in a projection."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,41 +21,50 @@ MAX_COVARIANCE_CELLS = 2**26
 
 
 class GaussianModel(RowModel):
-    """Gaussians inside a fitted projection (or of whole samples): covariances and distances."""
+    """Estimator with Gaussians in a fitted projection, or in the space of all features."""
 
     _projection: FittedProjection
     _coordinates: Coordinates
     _covariances: FloatArray
 
     def _store(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Set fitted attributes, those that follow from the projection too; return all of them."""
+        """Set fitted attributes and those derived from the projection; return all of them."""
         attributes = attributes | describe_projection(self, attributes["_projection"])
         self.__dict__.update(attributes)
         return attributes
 
     @property
     def covariances_(self) -> FloatArray:
-        """Covariances of the Gaussians in the space of the columns, (C, p, p).
+        """Covariances of the Gaussians in the space of the features.
 
-        Made when asked for: with many columns they are far larger than the model. Directions in
-        which the training rows do not differ at all have no variance here, ridge or not.
+        An array of shape (n_gaussians, n_features, n_features). It is computed on access, since
+        it needs far more memory than the model if there are many features. Directions in which the
+        training samples do not vary have variance 0, whatever the ridge.
         """
         check_is_fitted(self)
         shape = (len(self._covariances), *[len(self._coordinates.center)] * 2)
         if np.prod(shape) > MAX_COVARIANCE_CELLS:
-            raise AttributeError(f"covariances_ of shape {shape} would be too large to make.")
+            raise AttributeError(f"covariances_ of shape {shape} would be too large to compute.")
         raw = [self._coordinates.raw_covariance(covariance) for covariance in self._covariances]
         return np.stack([0.5 * (covariance + covariance.T) for covariance in raw])
 
     @rowwise
     def typicality(self, X: Any) -> FloatArray:
-        """How usual rows are for the Gaussian nearest to them.
+        r"""Compute how typical samples are of the Gaussian nearest to them.
 
-        The probability, under that Gaussian, of scores at least as far from its mean
-        (Mahalanobis distance inside the projection). Of rows that come from the model, at most a
-        share t has a typicality below t (fewer where Gaussians overlap); a row of 1e-6 is far from
-        all training data, and its class probabilities are an extrapolation however confident they
-        look. Only the components are looked at: what a row does across them is not seen.
+        The typicality of a sample with scores :math:`z` is the probability, under the nearest
+        Gaussian, of scores at least as far from its mean:
+
+        .. math::
+
+            \min_c (z - m_c)^\top S_c^{-1} (z - m_c) = d^2, \qquad
+            \text{typicality} = P(\chi^2_q \ge d^2)
+
+        with the mean :math:`m_c` and covariance :math:`S_c` of Gaussian :math:`c` in the projection
+        on :math:`q` components. Of samples drawn from the model, at most a share :math:`t` has a
+        typicality below :math:`t` (fewer where Gaussians overlap). A sample with a typicality of
+        1e-6 is far from all training samples, so its predicted probabilities are an extrapolation.
+        Typicality depends on the scores only, not on deviations outside the projection.
 
         Parameters
         ----------
@@ -64,6 +73,7 @@ class GaussianModel(RowModel):
         Returns
         -------
         typicality : ndarray of shape (n_samples,)
+            Values from 0 to 1.
         """
         X = self._check_rows(X)
         with one_blas_thread():
@@ -73,16 +83,16 @@ class GaussianModel(RowModel):
 
 
 class GaussianClassifier(PosteriorMixin, GaussianModel):
-    """Gaussians that stand for classes."""
+    """Classifier with one or more Gaussians per class."""
 
     gaussian_classes_: IntArray
 
     def _set_temperature(self, temperature: float) -> None:
-        """Divide log joints by a temperature in what follows."""
+        """Set the divisor of the log joints in subsequent predictions."""
         self._projection = replace(self._projection, temperature=temperature)
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
-        """Return log(pi_k phi_k) by class, divided by the temperature, (n, K)."""
+        """Return log(pi_k phi_k) of the classes, divided by the temperature, (n, K)."""
         X = self._check_rows(X)
         with one_blas_thread():
             by_class = self._projection.class_log_joint(X)
@@ -93,7 +103,7 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
 
 
 def describe_projection(estimator: Any, projection: FittedProjection) -> dict[str, AnyArray | int]:
-    """Return the public attributes of an estimator that follow from its projection."""
+    """Return the public attributes of an estimator that are derived from its projection."""
     attributes: dict[str, AnyArray | int] = {}
     if isinstance(estimator, PosteriorMixin):
         attributes["gaussian_classes_"] = projection.gaussian_classes

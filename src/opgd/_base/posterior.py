@@ -1,4 +1,4 @@
-"""From log joints of classes to labels and probabilities."""
+"""Predicted labels and probabilities from log joint densities of the classes."""
 
 from typing import Any
 
@@ -12,43 +12,54 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 def log_normalized(log_joints: FloatArray) -> FloatArray:
-    """Log joints (n, K) as log posteriors, in place."""
-    # the peak goes first: far away, log joints are too large to carry the log of a sum
+    """Convert log joints (n, K) to log posteriors in place."""
+    # subtract the maximum first: the log of the sum would be lost in huge log joints
     log_joints -= log_joints.max(axis=1, keepdims=True)
     log_joints -= np.log(np.exp(log_joints).sum(axis=1, keepdims=True))
     return log_joints
 
 
 class PosteriorMixin(ClassifierMixin):
-    """Predictions of classes from their log joints, of whatever densities."""
+    """Mixin for classifiers that predict from log joint densities of the classes."""
 
     classes_: AnyArray
     priors_: FloatArray
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
-        """log(pi_k f_k) of rows and classes, (n, K)."""
+        """Return log(pi_k f_k) for samples and classes, (n, K)."""
         raise NotImplementedError
 
     def _check_labeled(
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
-        """Rows of positive weight, classes, codes of the rows, and weights."""
+        """Validate; return samples of positive weight, classes, codes of labels, and weights."""
         X, y = validate_rows(self, X, y, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
         if weights is not None and not np.all(weights):
-            present = weights > 0  # a row of weight zero is no row, and may be all of its class
+            present = weights > 0  # a class whose weights are all 0 is not a class
             X, y, weights = X[present], y[present], weights[present]
         return X, *encode_labels(y), weights
 
     @rowwise
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
-        """Log joint densities of rows and classes; for two classes, their log odds.
+        r"""Compute log joint densities of samples and classes; for two classes, the log odds.
+
+        With priors :math:`\pi_k` and densities :math:`f_k`, the log joint density of a sample
+        :math:`x` is
+
+        .. math::
+
+            \log \pi_k + \log f_k(x)
+
+        up to a constant that is equal for all classes. For two classes, the value of the first is
+        subtracted from that of the second.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
+            Prior probabilities of the classes. Set them where class frequencies differ from those
+            in training. By default, ``priors_`` of the fit.
 
         Returns
         -------
@@ -61,30 +72,34 @@ class PosteriorMixin(ClassifierMixin):
 
     @rowwise
     def predict(self, X: Any, priors: Any = None) -> AnyArray:
-        """Most probable class of each row.
+        """Predict the most probable class of each sample.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
+            Prior probabilities of the classes. Set them where class frequencies differ from those
+            in training. By default, ``priors_`` of the fit.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Predicted labels, from ``classes_``.
         """
-        strongest = np.argmax(self._class_log_joint(X, priors), axis=1)
-        labels: AnyArray = self.classes_[strongest]
+        codes = np.argmax(self._class_log_joint(X, priors), axis=1)
+        labels: AnyArray = self.classes_[codes]
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of rows whose class is predicted.
+        """Compute the accuracy: the share of samples whose class is predicted correctly.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+            True labels.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; equal weights by default.
 
         Returns
         -------
@@ -95,32 +110,44 @@ class PosteriorMixin(ClassifierMixin):
 
     @rowwise
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
-        """Log posterior probabilities of the classes.
+        """Compute the logarithms of the posterior probabilities of the classes.
+
+        They stay accurate where probabilities round to 0 or 1.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
+            Prior probabilities of the classes. Set them where class frequencies differ from those
+            in training. By default, ``priors_`` of the fit.
 
         Returns
         -------
         log_posteriors : ndarray of shape (n_samples, n_classes)
+            Columns are in the order of ``classes_``.
         """
         return log_normalized(self._class_log_joint(X, priors))
 
     @rowwise
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
-        """Posterior probabilities of the classes.
+        r"""Compute the posterior probabilities of the classes.
+
+        .. math::
+
+            p_{ik} = \frac{\pi_k f_k(x_i)}{\sum_l \pi_l f_l(x_i)}
+
+        with priors :math:`\pi_k` and densities :math:`f_k`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : as in the constructor, default=None
-            Other class probabilities than those of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
+            Prior probabilities of the classes. Set them where class frequencies differ from those
+            in training. By default, ``priors_`` of the fit.
 
         Returns
         -------
         posteriors : ndarray of shape (n_samples, n_classes)
+            Columns are in the order of ``classes_``.
         """
         return np.exp(self.predict_log_proba(X, priors))

@@ -1,4 +1,4 @@
-"""Scores on the components of an estimator."""
+"""Mixin for estimators that project samples on components."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from opgd.core.types import AnyArray, FloatArray
 
 
 class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Scores on the components of a model that has some."""
+    """Mixin for estimators with components, whose `transform` returns scores."""
 
     components_: FloatArray
 
@@ -27,7 +27,9 @@ class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     @rowwise
     def transform(self, X: Any) -> AnyArray:
-        """Scores on the components, ``X @ components_.T``.
+        """Compute the scores of samples on the components, ``X @ components_.T``.
+
+        Samples are not centered.
 
         Parameters
         ----------
@@ -38,5 +40,5 @@ class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         scores : ndarray of shape (n_samples, n_components)
         """
         X = self._check_rows(X)
-        with one_blas_thread(), np.errstate(over="ignore"):  # a score may be beyond float32
+        with one_blas_thread(), np.errstate(over="ignore"):  # scores may overflow in float32
             return project_samples(X, self.components_).astype(X.dtype, copy=False)

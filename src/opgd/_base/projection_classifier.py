@@ -1,4 +1,4 @@
-"""The search for a projection, for classifiers of labeled and of partly labeled samples."""
+"""Base class of classifiers that search for a projection."""
 
 from contextlib import suppress
 from typing import Any
@@ -26,7 +26,7 @@ from opgd.core.types import AnyArray, FloatArray
 
 
 class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
-    """A classifier with the parameters of the search for a projection."""
+    """Classifier with the parameters of the search for a projection."""
 
     n_components: int | None
     covariance_type: str
@@ -42,6 +42,7 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     verbose: int
 
     def _check_parameters(self) -> None:
+        """Raise TypeError or ValueError for parameters of a wrong type or value."""
         check_n_components(self.n_components)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
         if self.shrinkage != "auto":
@@ -59,18 +60,18 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     def _describe(
         self, problem: Problem, classes: AnyArray, directions: FloatArray
     ) -> dict[str, Any]:
-        """Return the attributes of a classifier with these directions."""
-        found = describe_gaussians(problem, directions)
-        named = {"classes_": classes, "priors_": problem.priors}
-        return named | found | describe_projection(self, found["_projection"])
+        """Return the fitted attributes of a classifier with these directions."""
+        gaussians = describe_gaussians(problem, directions)
+        attributes = {"classes_": classes, "priors_": problem.priors}
+        return attributes | gaussians | describe_projection(self, gaussians["_projection"])
 
     def _watch(self, problem: Problem, classes: AnyArray, data: dict[str, Any]) -> FitProgress:
-        """Return a report of the fit's iterations to callbacks, which may ask for `data`."""
+        """Return an object that reports iterations to callbacks, to which `data` is passed."""
         return FitProgress(
             self,
             data,
             lambda directions: self._describe(problem, classes, directions),
-            # no more than two starts race before the first search continues one of them
+            # at most two starts are compared before the first search continues with one of them
             (self.n_init + 1) * self.max_iter,
         )
 
@@ -81,9 +82,10 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         progress: FitProgress,
         last: FloatArray | None = None,
     ) -> tuple[FloatArray, dict[str, Any], list[str]]:
-        """Search for the components; return ordered directions, attributes of the search, notes.
+        """Search for the components; return ordered directions, fitted attributes and notes.
 
-        `last` are the components of an earlier fit, to start from if their shape fits.
+        `last` are the components of an earlier fit; the search starts from them if their shape is
+        right.
         """
         n_components, notes = self._count_components(problem)
         total_weight = problem.objective.engine.total_weight
@@ -101,11 +103,13 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         return *order_result(problem, result), notes
 
     def _count_components(self, problem: Problem) -> tuple[int, list[str]]:
-        rank, wanted = problem.coordinates.rank, self.n_components
-        if wanted is None:
-            given = not isinstance(self.init, str)
-            wanted = len(self.init) if given else default_n_components(rank, len(problem.priors))
-        return limit_n_components(wanted, rank)
+        rank, n_requested = problem.coordinates.rank, self.n_components
+        if n_requested is None:
+            is_array = not isinstance(self.init, str)
+            n_requested = (
+                len(self.init) if is_array else default_n_components(rank, len(problem.priors))
+            )
+        return limit_n_components(n_requested, rank)
 
     def _make_starts(
         self,

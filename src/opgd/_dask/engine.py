@@ -1,7 +1,8 @@
-"""Rows on the workers of a Dask cluster: functions travel to them, small sums come back.
+"""Engine for samples on the workers of a Dask cluster.
 
-Every sum is one graph: a task for each part of the rows, then a tree of additions. Scheduling,
-transport, retries and what to do about a worker that dies are Dask's.
+Functions are sent to the workers, and only small sums are returned. Every sum is one Dask graph: a
+task for each part of the samples, then a tree of additions. Dask is responsible for scheduling,
+transport, retries and the recovery from lost workers.
 """
 
 from collections.abc import Callable
@@ -19,13 +20,13 @@ from opgd.core.engines import Answer, Engine, RowBlock, RowEngine, Sums
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FAN_IN = 8
-"""Sums that are added by one task."""
+"""Number of sums that one task adds."""
 MEMORY_SHARE = 0.5
-"""Share of the workers' memory that rows may fill; beyond it they are made anew for every pass."""
+"""Share of the workers' memory up to which parts are persisted, not recomputed in every pass."""
 
 
 class Part(NamedTuple):
-    """Some of the rows, in the memory of a worker."""
+    """Some of the samples, in the memory of a worker."""
 
     X: AnyArray
     labels: IntArray
@@ -34,14 +35,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Pass:
-    """What the tasks of one pass over the rows have in common."""
+    """Settings that all tasks of one pass over the samples share."""
 
     center: FloatArray
     subtract: bool
     least_block_rows: int
 
     def engine(self, part: Part, first_row: int = 0) -> RowEngine:
-        """The part, as any rows in memory."""
+        """Return an engine for the samples of a part."""
         return RowEngine(
             part.X,
             part.labels,
@@ -53,12 +54,12 @@ class Pass:
 
 
 class DaskEngine(Engine):
-    """Rows in parts.
+    """Samples in parts on the workers of a Dask cluster.
 
     Parameters
     ----------
-    parts : list of delayed `Part`, none of them without rows
-    lengths : ndarray of shape (n_parts,), numbers of their rows
+    parts : list of delayed `Part`, none of them empty
+    lengths : ndarray of shape (n_parts,), their numbers of samples
     """
 
     def __init__(
@@ -85,8 +86,9 @@ class DaskEngine(Engine):
         self.subtract = subtract or self.dtype != np.float64
         self.least_block_rows = least_block_rows
 
-    def _like_this(self, **changed: Any) -> "DaskEngine":
-        same = {
+    def _replace(self, **changes: Any) -> "DaskEngine":
+        """Return a copy with other settings."""
+        settings = {
             name: getattr(self, name)
             for name in (
                 "parts",
@@ -101,38 +103,38 @@ class DaskEngine(Engine):
                 "least_block_rows",
             )
         }
-        return DaskEngine(**(same | changed))
+        return DaskEngine(**(settings | changes))
 
     def centered_at(self, center: FloatArray, *, subtract: bool) -> "DaskEngine":
-        return self._like_this(center=center, subtract=subtract)
+        return self._replace(center=center, subtract=subtract)
 
     def with_block_rows(self, least: int) -> "DaskEngine":
-        return self._like_this(least_block_rows=max(least, self.least_block_rows))
+        return self._replace(least_block_rows=max(least, self.least_block_rows))
 
-    def _pass(self, function: Any) -> tuple[Any, Any]:
-        """A function and what its tasks share, each sent once instead of with every task."""
+    def _make_shared_tasks(self, function: Any) -> tuple[Any, Any]:
+        """Return tasks for a function and the settings, so that each is sent only once."""
         shared = Pass(self.center, self.subtract, self.least_block_rows)
-        return _sent(function), _sent(shared)
+        return _make_task(function), _make_task(shared)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
-        sent, shared = self._pass(function)
-        part_sum, tree_sum = delayed(_part_sum, pure=False), delayed(_tree_sum, pure=False)
+        function_task, shared = self._make_shared_tasks(function)
+        sum_part, add_sums = delayed(_sum_part, pure=False), delayed(_add_sums, pure=False)
         sums = [
-            part_sum(part, sent, shared, int(first), width)
+            sum_part(part, function_task, shared, int(first), width)
             for part, first in zip(self.parts, self.first_rows, strict=True)
         ]
         while len(sums) > 1:
-            sums = [tree_sum(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
+            sums = [add_sums(sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
         total: Sums = sums[0].compute()
         return total
 
     def mapped(self, function: Answer) -> "DaskEngine":
-        sent, shared = self._pass(function)
-        mapped = delayed(_mapped_part, pure=False)
-        parts = [mapped(part, sent, shared) for part in self.parts]
-        width = delayed(_width, pure=False)(parts[0]).compute()
-        return self._like_this(
-            parts=kept(parts, self.n_samples * width * 8),
+        function_task, shared = self._make_shared_tasks(function)
+        map_part = delayed(_map_part, pure=False)
+        parts = [map_part(part, function_task, shared) for part in self.parts]
+        width = delayed(_count_columns, pure=False)(parts[0]).compute()
+        return self._replace(
+            parts=persist_if_small(parts, self.n_samples * width * 8),
             n_features=width,
             dtype=np.float64,
             center=None,
@@ -140,100 +142,101 @@ class DaskEngine(Engine):
             least_block_rows=0,
         )
 
-    def positions(
+    def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
-        sent = _sent(accept)
-        count, select = delayed(_n_accepted, pure=False), delayed(_accepted, pure=False)
-        counts = np.array(dask.compute(*[count(part, sent) for part in self.parts]))
+        accept_task = _make_task(accept)
+        count, select = delayed(_count_accepted, pure=False), delayed(_find_accepted, pure=False)
+        counts = np.array(dask.compute(*[count(part, accept_task) for part in self.parts]))
         step = 1 if most is None else max(1, -(-int(counts.sum()) // most))
         before = np.concatenate([[0], np.cumsum(counts)[:-1]])
         found = dask.compute(
             *[
-                select(part, sent, step, int(skipped))
-                for part, skipped in zip(self.parts, before, strict=True)
+                select(part, accept_task, step, int(n_before))
+                for part, n_before in zip(self.parts, before, strict=True)
             ]
         )
         return np.concatenate(
-            [own + first for own, first in zip(found, self.first_rows, strict=True)]
+            [rows + first for rows, first in zip(found, self.first_rows, strict=True)]
         )
 
-    def chosen(self, positions: IntArray) -> RowEngine:
+    def select_rows(self, positions: IntArray) -> RowEngine:
         which = np.searchsorted(self.first_rows, positions, side="right") - 1
-        take = delayed(_taken, pure=False)
-        found = dask.compute(
+        select = delayed(_select_part_rows, pure=False)
+        selections = dask.compute(
             *[
-                take(self.parts[k], positions[which == k] - self.first_rows[k])
+                select(self.parts[k], positions[which == k] - self.first_rows[k])
                 for k in np.unique(which)
             ]
         )
-        X, labels = (np.concatenate([part[i] for part in found]) for i in (0, 1))
-        weights = [part.weights for part in found if part.weights is not None]
-        all_parts = Part(X, labels, np.concatenate(weights) if weights else None)
-        return Pass(self.center, self.subtract, 0).engine(all_parts)
+        X, labels = (np.concatenate([part[i] for part in selections]) for i in (0, 1))
+        weights = [part.weights for part in selections if part.weights is not None]
+        selection = Part(X, labels, np.concatenate(weights) if weights else None)
+        return Pass(self.center, self.subtract, 0).engine(selection)
 
 
-def _sent(value: Any) -> Any:
-    """A value as a task of its own."""
+def _make_task(value: Any) -> Any:
+    """Return a task that holds a value, so that it is sent to each worker once."""
     return delayed(value, pure=False, traverse=False)
 
 
-def _part_sum(part: Part, function: Any, shared: Pass, first_row: int, width: int) -> Any:
+def _sum_part(part: Part, function: Any, shared: Pass, first_row: int, width: int) -> Any:
     with one_blas_thread():
         return shared.engine(part, first_row).sum(function, width)
 
 
-def _tree_sum(sums: list[Any]) -> Any:
+def _add_sums(sums: list[Any]) -> Any:
     return reduce(add, sums)
 
 
-def _mapped_part(part: Part, function: Answer, shared: Pass) -> Part:
+def _map_part(part: Part, function: Answer, shared: Pass) -> Part:
     with one_blas_thread():
         rows = shared.engine(part).mapped(function).X
     return Part(rows, part.labels, part.weights)
 
 
-def _width(part: Part) -> int:
+def _count_columns(part: Part) -> int:
     return int(part.X.shape[1])
 
 
-def _n_accepted(part: Part, accept: Any) -> int:
+def _count_accepted(part: Part, accept: Any) -> int:
     return int(np.sum(accept(part.labels)))
 
 
-def _accepted(part: Part, accept: Any, step: int, skipped: int) -> IntArray:
+def _find_accepted(part: Part, accept: Any, step: int, n_before: int) -> IntArray:
+    """Return every `step`-th accepted row; `n_before` rows were accepted in earlier parts."""
     found = np.flatnonzero(accept(part.labels))
-    return found[-skipped % step :: step]
+    return found[-n_before % step :: step]
 
 
-def _taken(part: Part, rows: IntArray) -> Part:
+def _select_part_rows(part: Part, rows: IntArray) -> Part:
     weights = None if part.weights is None else part.weights[rows]
     return Part(part.X[rows], part.labels[rows], weights)
 
 
-def kept(parts: list[Any], n_bytes: float) -> list[Any]:
-    """The parts, held by the workers where they fit into half of their memory."""
-    if n_bytes > MEMORY_SHARE * _memory():
+def persist_if_small(parts: list[Any], n_bytes: float) -> list[Any]:
+    """Persist the parts on the workers if they fit into `MEMORY_SHARE` of their memory."""
+    if n_bytes > MEMORY_SHARE * _get_memory():
         return parts
     return list(dask.persist(*parts))
 
 
-def _memory() -> float:
-    """Bytes that the workers have: those of the client in use, or of this machine."""
-    client = _client()
+def _get_memory() -> float:
+    """Return the memory in bytes of the workers of the current client, or of this machine."""
+    client = _find_client()
     if client is None:
         import os
 
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return float(sum(own["memory_limit"] or np.inf for own in workers))
+    return float(sum(worker["memory_limit"] or np.inf for worker in workers))
 
 
-def _client() -> Any:
-    """The client that Dask computes with, if there is one."""
+def _find_client() -> Any:
+    """Return the client that Dask computes with, or None."""
     try:
         from distributed import get_client
-    except ImportError:  # Dask without its cluster
+    except ImportError:  # Dask is installed without distributed
         return None
     try:
         return get_client()

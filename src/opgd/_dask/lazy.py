@@ -1,4 +1,4 @@
-"""Rows that are not here: Dask arrays and data frames, answered block by block when asked for."""
+"""Dask arrays and data frames, to which methods are applied lazily, block by block."""
 
 import functools
 from collections.abc import Callable
@@ -10,37 +10,41 @@ from opgd.core.types import AnyArray
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether these are an array or a data frame of Dask's; it need not be installed."""
+    """Return whether X is a Dask array or data frame; Dask need not be installed."""
     return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and hasattr(X, "to_delayed")
 
 
 def rowwise(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method with an answer for every row: for lazy rows, the answers are lazy too."""
+    """Decorate a method with one result per sample, so that Dask input gives a Dask array."""
 
     @functools.wraps(method)
-    def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+    def apply(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_lazy(X):
             return method(self, X, *args, **kwargs)
-        return lazily(functools.partial(_called, method, self, args, kwargs), X)
+        return apply_lazily(functools.partial(_call_method, method, self, args, kwargs), X)
 
-    return answer
+    return apply
 
 
-def _called(
-    method: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], X: Any
+def _call_method(
+    method: Callable[..., Any],
+    estimator: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    X: Any,
 ) -> Any:
-    return np.asarray(method(owner, X, *args, **kwargs))
+    return np.asarray(method(estimator, X, *args, **kwargs))
 
 
-def lazily(function: Callable[[Any], AnyArray], X: Any) -> Any:
-    """A Dask array of the answers (n,) or (n, k) to the blocks of lazy rows."""
+def apply_lazily(function: Callable[[Any], AnyArray], X: Any) -> Any:
+    """Apply a function to the blocks of Dask input; return a Dask array (n,) or (n, k)."""
     import dask.array as da
 
-    if not hasattr(X, "chunks"):  # a data frame: nobody knows how long its partitions are
-        sample = function(_two_rows(X._meta))
+    if not hasattr(X, "chunks"):  # a data frame, whose partitions have unknown lengths
+        sample = function(_make_two_rows(X._meta))
         shape = (np.nan, *sample.shape[1:])
         parts = [
-            da.from_delayed(_answered(part, function), shape, sample.dtype)
+            da.from_delayed(_delay_call(part, function), shape, sample.dtype)
             for part in X.to_delayed()
         ]
         return da.concatenate(parts)
@@ -54,34 +58,34 @@ def lazily(function: Callable[[Any], AnyArray], X: Any) -> Any:
 
 
 def answers(function: Callable[[Any], AnyArray], X: Any) -> Any:
-    """The answers to rows, now or lazily."""
-    return lazily(function, X) if is_lazy(X) else function(X)
+    """Apply a function to samples, lazily for Dask input."""
+    return apply_lazily(function, X) if is_lazy(X) else function(X)
 
 
-def _answered(part: Any, function: Callable[[Any], AnyArray]) -> Any:
+def _delay_call(part: Any, function: Callable[[Any], AnyArray]) -> Any:
     from dask.delayed import delayed
 
     return delayed(function, traverse=False)(part)
 
 
-def _two_rows(meta: Any) -> Any:
-    """Rows of zeros with the columns of an empty data frame."""
+def _make_two_rows(meta: Any) -> Any:
+    """Return two rows of zeros with the columns of an empty data frame."""
     return meta.reindex(range(2)).astype(object).fillna(0).astype(np.float64)
 
 
 def check_two_dimensional(X: Any) -> None:
-    """Refuse what is no table."""
+    """Raise ValueError unless the Dask array has two dimensions."""
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got a Dask array with {X.ndim} dimension(s) instead.")
 
 
 def here(values: Any) -> Any:
-    """Values that are in memory, wherever they were."""
+    """Return values in memory; Dask collections are computed."""
     return values.compute() if is_lazy(values) else values
 
 
 def taken(values: AnyArray, codes: Any) -> Any:
-    """values[codes], for codes that may be lazy."""
+    """Return values[codes]; lazily if codes are a Dask array."""
     if is_lazy(codes):
         return codes.map_blocks(functools.partial(np.take, values), dtype=values.dtype)
     return values[codes]

@@ -1,4 +1,4 @@
-"""One warning for everything about the data that a fit had to decide for itself."""
+"""A single warning about constant and collinear features and singular covariances."""
 
 import numpy as np
 
@@ -16,32 +16,33 @@ def warn_about_data(
     what: str = "classes",
     advice: str = "shrinkage or ridge",
 ) -> None:
-    """Warn once, naming every feature and class for which the fit had to decide something.
+    """Warn once about all features and classes that needed special treatment.
 
-    `advice` names the parameters with which a user can decide, if there are any.
+    `notes` are further messages, `what` names the groups ("classes" or "clusters"), and `advice`
+    names the parameters that a user can set instead, if there are any.
     """
     frame = problem.frame
     notes = list(notes)
-    decide = f"; set {advice} to choose this yourself" if advice else ""
+    hint = f"; set {advice} to control this" if advice else ""
     if len(frame.constant):
-        notes.append(f"constant columns get zero loadings: {_list(columns, frame.constant)}")
+        notes.append(f"constant columns have zero loadings: {_list(columns, frame.constant)}")
     if len(frame.collinear):
         notes.append(
             "collinear columns share their loadings: "
-            f"{_list(columns, frame.collinear)} can be computed from the others"
+            f"{_list(columns, frame.collinear)} are linear combinations of the others"
         )
     if problem.within_borrowed > 0:
         rows = " (there are no more rows than columns)" if frame.few_rows else ""
         notes.append(
-            f"the pooled covariance of the {what} is singular{rows}: "
-            f"{problem.within_borrowed:.0%} of it is the identity on standardized columns, "
-            f"and probabilities may be overconfident{decide}"
+            f"the pooled covariance of the {what} is singular{rows}: it is shrunk by "
+            f"{problem.within_borrowed:.0%} towards the identity on standardized columns, and "
+            f"probabilities may be overconfident{hint}"
         )
     singular = np.unique(problem.gaussian_classes[problem.borrowed > 0])
     if len(singular):
         notes.append(
-            f"{what} with a singular covariance borrow from the pooled one: "
-            f"{_list(labels, singular)}{decide}"
+            f"{what} with a singular covariance borrow from the pooled covariance: "
+            f"{_list(labels, singular)}{hint}"
         )
     if notes:
         warn_caller("; ".join(notes) + ".", DataWarning)

@@ -1,4 +1,4 @@
-"""Initial components: those of a named method, or given by the user."""
+"""Initial components, by a named method or given by the user."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
 def make_starts(
     problem: Problem, init: Any, n_components: int, rng: np.random.RandomState
 ) -> list[FloatArray]:
-    """Compute initial directions, rows of length one; several for "auto".
+    """Compute initial directions of length one; two candidates for "auto".
 
     `init` is one of `STARTS`, or components of shape (n_components or more, n_features).
     """
@@ -34,13 +34,17 @@ def make_starts(
 
 
 def convert_components(problem: Problem, components: FloatArray, name: str = "init") -> FloatArray:
-    """Convert given components to directions; raise ValueError where samples do not vary."""
+    """Convert components to directions in whitened coordinates.
+
+    Raise ValueError if samples do not vary along a component, or if only the span matters and
+    components are linearly dependent.
+    """
     directions = problem.coordinates.directions(components)
     lengths = np.linalg.norm(directions, axis=1)
     if not np.all(lengths > 1e-10 * np.linalg.norm(components * problem.frame.scale, axis=1)):
-        raise ValueError(f"{name} has a component along which the rows of X do not differ.")
+        raise ValueError(f"{name} has a component along which the samples of X do not vary.")
     units = starts.unit_rows(directions)
     spans_only = problem.objective.form.spans_only
     if spans_only and np.linalg.matrix_rank(units, tol=1e-8) < len(directions):
-        raise ValueError(f"{name} has components that are combinations of the others.")
+        raise ValueError(f"{name} has components that are linear combinations of the others.")
     return directions

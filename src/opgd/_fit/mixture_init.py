@@ -1,10 +1,11 @@
-"""First mixtures for clustering: scikit-learn's k-means, Ward linkage and full-covariance EM.
+"""Initial mixtures for clustering, by k-means or Ward linkage and EM with full covariances.
 
-Everything happens on sphered rows, drawn evenly by weight and sorted: a start does not depend on
-the order of the rows, on units or origins, and a row of weight two is the row twice. k-means and
-linkage see half-sphered rows (principal components of standardized columns, with the square roots
-of their standard deviations): between the columns as they are, where collinear ones outvote the
-others, and sphered ones, where noise has as much to say as structure.
+All methods use sphered samples, drawn evenly by weight and sorted. So an initialization does not
+depend on the order of the samples, or on units or origins of the features, and a sample of weight
+two is equivalent to two equal samples. k-means and Ward linkage use half-sphered samples: principal
+components of standardized features, divided by the square roots of their standard deviations. This
+is a compromise between standardized features, which groups of collinear features dominate, and
+sphered ones, in which noise has the same variance as structure.
 """
 
 import warnings
@@ -29,27 +30,27 @@ from opgd.core.types import FloatArray, IntArray
 STARTS = ["auto", "kmeans", "ward"]
 KINDS = f"one of {STARTS}, a Gaussian mixture, labels, or responsibilities (n_samples, n_clusters)"
 MAX_ROWS = 20_000
-"""Rows that the first mixture is fitted to; more are drawn evenly from all."""
+"""Maximum number of samples to which an initial mixture is fitted."""
 MAX_GATHERED = 10 * MAX_ROWS
-"""Rows that are first fetched at random from a cluster."""
+"""Maximum number of samples that are fetched from the workers of a Dask cluster."""
 MAX_LINKAGE_ROWS = 2_000
-"""Rows that Ward linkage sees; its memory grows with their square."""
-REGULARizATION = 1e-3
-"""Added to variances of sphered rows by the EM: the share of a direction's total variance."""
+"""Maximum number of samples for Ward linkage, whose memory grows with their square."""
+REGULARIZATION = 1e-3
+"""Added to the variances of sphered samples in EM, as `reg_covar`."""
 COLLAPSED = 0.2
-"""Share of an average cluster below which one is suspected of having collapsed on a few rows."""
+"""Fraction of the average cluster weight below which a cluster may have collapsed."""
 
 
 @dataclass(frozen=True)
-class FirstMixture:
-    """Weights, means and covariances of clusters, in coordinates of sphered rows."""
+class InitialMixture:
+    """Moments of the clusters in coordinates of sphered samples, and the log-likelihood."""
 
     moments: Moments
-    log_likelihood: float  # mean over the rows it was fitted to
+    log_likelihood: float  # mean over the samples it was fitted to
 
     @property
     def n_collapsed(self) -> int:
-        """Clusters of so few rows that some axis tells them from the others, whoever they are."""
+        """Return the number of clusters so small that any samples could be separated like them."""
         weights, n_features = self.moments.weights, self.moments.means.shape[1]
         enough = min(n_features + 1, COLLAPSED * weights.mean())
         return int(np.sum(weights < enough))
@@ -58,158 +59,165 @@ class FirstMixture:
 def first_mixture(
     frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
 ) -> Moments:
-    """The mixture that `init` stands for, as moments of sphered rows."""
+    """Compute the mixture that `init` specifies, as moments of sphered samples."""
     if hasattr(init, "fit"):
-        return _given_mixture(frame, init, n_clusters)
-    rows = drawn_rows(frame)
+        return _convert_mixture(frame, init, n_clusters)
+    rows = draw_rows(frame)
     if not isinstance(init, str):
-        return _fitted(frame, rows, _given_groups(frame, init, n_clusters)).moments
-    n_different = 1 + int(np.any(np.diff(_rounded(rows), axis=0), axis=1).sum())
-    if n_different < n_clusters:
+        return _fit_em(frame, rows, _convert_groups(frame, init, n_clusters)).moments
+    n_distinct = 1 + int(np.any(np.diff(_round_rows(rows), axis=0), axis=1).sum())
+    if n_distinct < n_clusters:
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_different} different rows of X."
+            f"n_clusters={n_clusters} is more than the {n_distinct} distinct samples of X."
         )
     if n_clusters == 1:
         return frame.moments(1, one_group)
     standardized, half_sphered = rows / frame.spread, rows / np.sqrt(frame.spread)
-    makers: dict[str, list[Callable[[], IntArray]]] = {
+    methods: dict[str, list[Callable[[], IntArray]]] = {
         "kmeans": [lambda: _kmeans(half_sphered, n_clusters, rng)] * n_init,
         "ward": [lambda: _ward(half_sphered, n_clusters)],
     }
-    makers["auto"] = [
-        *3 * makers["kmeans"],
-        *makers["ward"],
+    methods["auto"] = [
+        *3 * methods["kmeans"],
+        *methods["ward"],
         lambda: _ward(standardized, n_clusters),
     ]
-    candidates = [_from_labels(frame, rows, make(), n_clusters) for make in makers[init]]
-    return max(candidates, key=lambda own: (-own.n_collapsed, own.log_likelihood)).moments
+    candidates = [_fit_from_labels(frame, rows, assign(), n_clusters) for assign in methods[init]]
+    return max(
+        candidates, key=lambda mixture: (-mixture.n_collapsed, mixture.log_likelihood)
+    ).moments
 
 
-def drawn_rows(frame: Frame) -> FloatArray:
-    """Sphered rows, (m, R): all, each as often as its weight says, or evenly drawn ones; sorted."""
+def draw_rows(frame: Frame) -> FloatArray:
+    """Draw sphered samples evenly by weight, at most `MAX_ROWS`, sorted, (m, R)."""
     engine = frame.engine
-    if not isinstance(engine, RowEngine):  # rows on a cluster
+    if not isinstance(engine, RowEngine):  # the samples are on a Dask cluster
         engine = engine.sample(min(engine.n_samples, MAX_GATHERED))
     sphering = frame.engine_matrix(sphered_coordinates(frame))
     keys = engine.mapped(lambda block: sphering.T[:3] @ block.centered().T).X
     order = np.lexsort(keys.T[::-1])
     weights = np.ones(engine.n_samples) if engine.weights is None else engine.weights[order]
-    reached = np.cumsum(weights)
+    cumulative = np.cumsum(weights)
     n_drawn = min(MAX_ROWS, max(1, round(engine.count)))
-    places = (np.arange(n_drawn) + 0.5) / n_drawn * reached[-1]
-    drawn = order[np.minimum(np.searchsorted(reached, places), engine.n_samples - 1)]
-    rows = (np.asarray(engine.X[drawn], dtype=np.float64) - engine.center) @ sphering
-    return rows[np.lexsort(_rounded(rows).T[::-1])]  # rows that share their keys too
+    places = (np.arange(n_drawn) + 0.5) / n_drawn * cumulative[-1]
+    indices = order[np.minimum(np.searchsorted(cumulative, places), engine.n_samples - 1)]
+    rows = (np.asarray(engine.X[indices], dtype=np.float64) - engine.center) @ sphering
+    return rows[np.lexsort(_round_rows(rows).T[::-1])]  # sort rows with equal keys as well
 
 
-def _rounded(rows: FloatArray) -> FloatArray:
-    """Sphered rows without what rounding may have added."""
+def _round_rows(rows: FloatArray) -> FloatArray:
+    """Round sphered samples, so that rounding errors do not change their order."""
     return np.round(rows, 9)
 
 
 def _kmeans(rows: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer rows than clusters: see below
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
         labels: IntArray = KMeans(n_clusters, n_init=1, random_state=rng).fit(rows).labels_
     return labels
 
 
 def _ward(rows: FloatArray, n_clusters: int) -> IntArray:
-    seen = rows[:: -(-len(rows) // MAX_LINKAGE_ROWS)]
-    if len(seen) < n_clusters:
-        seen = rows
-    labels: IntArray = AgglomerativeClustering(n_clusters, linkage="ward").fit(seen).labels_
-    if len(seen) < len(rows):
-        labels = NearestCentroid().fit(seen, labels).predict(rows)
+    sample = rows[:: -(-len(rows) // MAX_LINKAGE_ROWS)]
+    if len(sample) < n_clusters:
+        sample = rows
+    labels: IntArray = AgglomerativeClustering(n_clusters, linkage="ward").fit(sample).labels_
+    if len(sample) < len(rows):
+        labels = NearestCentroid().fit(sample, labels).predict(rows)
     return labels
 
 
-def _from_labels(frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: int) -> FirstMixture:
+def _fit_from_labels(
+    frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: int
+) -> InitialMixture:
     engine = RowEngine(rows, labels.astype(np.intp))
-    return _fitted(frame, rows, group_moments(engine, n_clusters, RowBlock.centered))
+    return _fit_em(frame, rows, group_moments(engine, n_clusters, RowBlock.centered))
 
 
-def _fitted(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
-    """EM from the moments of groups of sphered rows."""
+def _fit_em(frame: Frame, rows: FloatArray, groups: Moments) -> InitialMixture:
+    """Run EM from the moments of groups of sphered samples."""
     whitening = whiten_classes(frame, groups)
     regular, _ = whitening.regularize(groups)
     covariances = regular.mapped(whitening.coordinates.unwhitener * frame.spread).covariances
-    covariances += REGULARizATION * np.eye(len(covariances[0]))
+    covariances += REGULARIZATION * np.eye(len(covariances[0]))
     precisions = np.linalg.inv(covariances)
     mixture = GaussianMixture(
         groups.n_groups,
-        reg_covar=REGULARizATION,
+        reg_covar=REGULARIZATION,
         max_iter=200,
         weights_init=groups.priors,
         means_init=groups.means,
         precisions_init=0.5 * (precisions + precisions.transpose(0, 2, 1)),
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is a start
+        warnings.simplefilter("ignore", ConvergenceWarning)  # an initialization need not converge
         mixture.fit(rows)
-    moments = _moments(frame, mixture.weights_, mixture.means_, mixture.covariances_)
-    return FirstMixture(moments, float(mixture.lower_bound_))
+    moments = _make_moments(frame, mixture.weights_, mixture.means_, mixture.covariances_)
+    return InitialMixture(moments, float(mixture.lower_bound_))
 
 
-def _moments(
+def _make_moments(
     frame: Frame, shares: FloatArray, means: FloatArray, covariances: FloatArray
 ) -> Moments:
     weights = frame.engine.count * np.maximum(shares, 1e-100)
     return Moments(weights, weights, means, covariances)
 
 
-def _given_mixture(frame: Frame, mixture: Any, n_clusters: int) -> Moments:
-    """A fitted mixture of scikit-learn's (or ours), mapped to sphered rows."""
+def _convert_mixture(frame: Frame, mixture: Any, n_clusters: int) -> Moments:
+    """Convert a fitted mixture of scikit-learn or opgd to moments of sphered samples."""
     check_is_fitted(mixture)
     if not all(hasattr(mixture, name) for name in ("weights_", "means_", "covariances_")):
-        raise ValueError(f"init must be {KINDS}; {type(mixture).__name__} is none of these.")
+        raise ValueError(f"init must be {KINDS}; got {type(mixture).__name__}.")
     means = np.asarray(mixture.means_, dtype=np.float64)
     n_features = len(frame.center)
     if means.shape != (n_clusters, n_features):
         raise ValueError(
-            f"init is a mixture with means of shape {means.shape}, but n_clusters and columns of X "
-            f"ask for ({n_clusters}, {n_features})."
+            f"init is a mixture with means of shape {means.shape}; expected "
+            f"(n_clusters, n_features) = ({n_clusters}, {n_features})."
         )
     covariances = _full_covariances(mixture, n_clusters, n_features)
     sphering = frame.sphering
     mapped = sphering.T @ covariances @ sphering
-    return _moments(frame, mixture.weights_, (means - frame.center) @ sphering, mapped)
+    return _make_moments(frame, mixture.weights_, (means - frame.center) @ sphering, mapped)
 
 
 def _full_covariances(mixture: Any, n_clusters: int, n_features: int) -> FloatArray:
-    """Covariances of any of scikit-learn's types as matrices, (K, p, p)."""
-    own = np.asarray(mixture.covariances_, dtype=np.float64)
-    shape = (n_clusters, n_features, n_features)
-    if own.ndim == 3:
-        return own
+    """Convert covariances of any scikit-learn covariance_type to matrices, (K, p, p)."""
+    covariances = np.asarray(mixture.covariances_, dtype=np.float64)
+    if covariances.ndim == 3:
+        return covariances
     if mixture.covariance_type == "tied":
-        return np.broadcast_to(own, shape)
-    variances = own if own.ndim == 2 else np.repeat(own[:, None], n_features, axis=1)
+        return np.broadcast_to(covariances, (n_clusters, n_features, n_features))
+    variances = covariances
+    if covariances.ndim == 1:
+        variances = np.repeat(covariances[:, None], n_features, axis=1)
     return variances[:, :, None] * np.eye(n_features)
 
 
-def _given_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
-    """Labels or responsibilities for all rows, as moments of groups of sphered rows."""
+def _convert_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
+    """Convert labels or responsibilities to moments of groups of sphered samples."""
     n_samples = frame.engine.n_samples
     try:
-        given = np.asarray(init)
+        array = np.asarray(init)
     except ValueError:
-        given = np.empty(0)
-    if given.ndim not in (1, 2) or len(given) != n_samples:
-        described = f"an array of shape {given.shape}" if given.ndim else repr(init)
-        raise ValueError(f"init must be {KINDS}, for {n_samples} rows; got {described}.")
-    if given.ndim == 1:
+        array = np.empty(0)
+    if array.ndim not in (1, 2) or len(array) != n_samples:
+        described = f"an array of shape {array.shape}" if array.ndim else repr(init)
+        raise ValueError(f"init must be {KINDS}, for {n_samples} samples; got {described}.")
+    if array.ndim == 1:
         try:
-            found, labels = np.unique(given, return_inverse=True)
+            distinct, labels = np.unique(array, return_inverse=True)
         except TypeError:
-            raise ValueError("init has labels that are missing or of several types.") from None
-        if len(found) != n_clusters:
             raise ValueError(
-                f"init has {len(found)} different labels, but n_clusters={n_clusters}."
+                "init has labels that are missing or of several types; use labels of one type."
+            ) from None
+        if len(distinct) != n_clusters:
+            raise ValueError(
+                f"init has {len(distinct)} distinct labels, but n_clusters={n_clusters}."
             )
         codes = labels.astype(np.intp)
         return frame.moments(n_clusters, lambda block: codes[block.rows])
-    shares: FloatArray = check_array(given, dtype=np.float64, input_name="init")
+    shares: FloatArray = check_array(array, dtype=np.float64, input_name="init")
     if shares.shape[1] != n_clusters:
         raise ValueError(
             f"init has responsibilities for {shares.shape[1]} clusters, but "
@@ -218,5 +226,5 @@ def _given_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
     if shares.min() < 0 or np.any(np.abs(shares.sum(axis=1) - 1) > 1e-6):
         raise ValueError("init has responsibilities that are negative or do not sum to 1.")
     if np.any(shares.sum(axis=0) == 0):
-        raise ValueError("init has a cluster to which no row belongs.")
+        raise ValueError("init has a cluster whose responsibilities are all 0.")
     return frame.soft_moments(lambda block: shares[block.rows].T)

@@ -1,4 +1,4 @@
-"""From the solver's result to definite, ordered components and fitted attributes."""
+"""Unique basis, signs and order of the components found by the solver."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from opgd.core.types import FloatArray
 
 
 def normalize(problem: Problem, directions: FloatArray) -> FloatArray:
-    """Return one of the many projections with the same value: definite basis, length and sign.
+    """Return equivalent directions with a unique basis, length and sign.
 
-    Where only the span matters, its basis is turned to the LDA components inside the span, then
-    the SAVE components. Rows have length one (pooled within-class variance one), and the largest
-    loading on standardized features is positive.
+    Where only the span matters, its basis is rotated to the LDA components inside the span, then
+    the SAVE components. Directions have length one (pooled within-class variance one), and their
+    largest loading on standardized features is positive.
     """
     if problem.objective.form.spans_only:
         span = np.linalg.qr(directions.T)[0].T
@@ -33,7 +33,7 @@ def fix_signs(coordinates: Coordinates, directions: FloatArray) -> FloatArray:
 
 
 def order_result(problem: Problem, result: SolverResult) -> tuple[FloatArray, dict[str, Any]]:
-    """Return normalized directions in the paper's order, and the attributes of the search."""
+    """Return normalized directions in the paper's order, and fitted attributes of the search."""
     directions = normalize(problem, result.directions)
     order, values = order_components(problem.objective, directions)
     weight = problem.objective.engine.total_weight
@@ -45,7 +45,7 @@ def order_result(problem: Problem, result: SolverResult) -> tuple[FloatArray, di
         "log_likelihood_": float(values[-1] * weight),
         "component_log_likelihoods_": values * weight,
         "component_shares_": shares,
-        # an evaluation that finds no better point counts as an iteration
+        # evaluations without an improvement count as one iteration
         "n_iter_": max(result.n_iter, int(result.n_evaluations > 0)),
         "n_evaluations_": result.n_evaluations,
         "converged_": result.converged,
@@ -54,7 +54,7 @@ def order_result(problem: Problem, result: SolverResult) -> tuple[FloatArray, di
 
 
 def describe_gaussians(problem: Problem, directions: FloatArray) -> dict[str, Any]:
-    """Return what an estimator stores of the Gaussians on these directions."""
+    """Return the fitted attributes of the Gaussians in the projection on these directions."""
     moments = problem.objective.moments
     return {
         "_projection": problem.project(directions),

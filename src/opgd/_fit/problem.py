@@ -1,4 +1,4 @@
-"""Posing a problem to the core: from samples and settings to an objective."""
+"""Set up the optimization problem from samples and settings."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.regularization import draw_to_classes, whiten_classes
+from opgd.core.regularization import shrink_to_classes, whiten_classes
 from opgd.core.targets import Labeled, Mixed
 from opgd.core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Labeled samples in coordinates of the core, prepared once for any number of settings."""
+    """Standardized samples and moments of the classes, computed once for any number of settings."""
 
     frame: Frame
     classes: Moments  # of sphered samples
@@ -26,7 +26,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything that is fixed before the search for a projection begins."""
+    """Objective, coordinates and moments that stay fixed during the search for a projection."""
 
     frame: Frame
     coordinates: Coordinates
@@ -34,8 +34,8 @@ class Problem:
     objective: Objective
     gaussian_classes: IntArray  # (C,)
     priors: FloatArray  # (K,)
-    borrowed: FloatArray  # (C,)
-    within_borrowed: float
+    borrowed: FloatArray  # (C,), shares of the pooled covariance in singular covariances
+    within_borrowed: float  # share of the identity in a singular pooled covariance
 
     def project(self, directions: FloatArray) -> FittedProjection:
         """Return the projection on directions (q, R) with the Gaussians of the problem."""
@@ -49,18 +49,18 @@ class Problem:
 
 
 def frame_samples(engine: Engine) -> Frame:
-    """Standardize and sphere samples; raise ValueError where they are unfit for it."""
+    """Standardize and sphere samples; raise ValueError if they overflow or do not vary."""
     try:
         frame = make_frame(engine)
     except OverflowError as error:
         raise ValueError(f"X has values too large to compute with: {error}; rescale X.") from None
     if frame.basis.shape[1] == 0:
-        raise ValueError("All columns of X are constant: no axis can tell rows apart.")
+        raise ValueError("All columns of X are constant; at least one must vary.")
     return frame
 
 
 def prepare(engine: Engine, n_classes: int) -> Prepared:
-    """Compute in a few passes everything that does not depend on settings."""
+    """Compute everything that does not depend on settings, in a few passes over the samples."""
     frame = frame_samples(engine)
     return Prepared(frame, frame.moments(n_classes))
 
@@ -74,13 +74,13 @@ def pose(
     shrinkage: float | str = 0.0,
     ridge: float = 0.0,
 ) -> Problem:
-    """Pose the problem of labeled samples; samples whose label is -1 target the largest density.
+    """Set up the problem of labeled samples; samples labeled -1 target the largest joint density.
 
     Parameters
     ----------
     priors : ndarray of shape (K,)
     n_subclasses : ndarray of shape (K,) or None
-        Gaussians of each class; None for one each.
+        Number of Gaussians of each class; None for one each.
     """
     frame, classes = prepared.frame, prepared.classes
     whitening = whiten_classes(frame, classes, ridge)
@@ -97,7 +97,7 @@ def pose(
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),
-        draw_to_classes(moments, gaussian_classes),
+        shrink_to_classes(moments, gaussian_classes),
         np.log(priors[gaussian_classes]) + np.log(shares),
         FORMS[covariance_type],
         targets(gaussian_classes),
@@ -115,13 +115,15 @@ def pose(
 
 
 def default_n_components(rank: int, n_groups: int) -> int:
-    """Return the number of components where none is given: enough for a picture, at least."""
+    """Return the default number of components, at least two if possible, for a scatter plot."""
     return min(rank, max(2, n_groups - 1))
 
 
-def limit_n_components(wanted: int, rank: int) -> tuple[int, list[str]]:
-    """Return the number of components that samples allow, and a note where it is smaller."""
-    if wanted <= rank:
-        return wanted, []
-    note = f"rows differ in {rank} dimensions only, so {rank} axes are found instead of {wanted}"
-    return rank, [note]
+def limit_n_components(n_requested: int, rank: int) -> tuple[int, list[str]]:
+    """Limit the number of components by the rank; return it with notes about the limit."""
+    if n_requested <= rank:
+        return n_requested, []
+    return rank, [
+        f"samples vary in {rank} dimensions only: {rank} components are used instead of "
+        f"{n_requested}"
+    ]

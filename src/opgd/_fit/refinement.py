@@ -1,4 +1,7 @@
-"""Refining a mixture: a projection that tells its clusters apart, then EM inside it (Section 5)."""
+"""Refinement of a mixture: a projection that separates its clusters, then EM inside it.
+
+See Section 5 of the paper.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,16 +38,16 @@ METRICS: dict[str, Callable[[Frame], Coordinates]] = {
     "identity": column_coordinates,
 }
 EM_TOL = 1e-2
-"""Gain of log-likelihood per row that ends the EM inside a projection.
+"""Gain in log-likelihood per sample at which EM inside a projection stops.
 
-It is there to follow what the projection has shown, not to fit diagonal Gaussians at any cost: run
-much further, they leave clusters whose scores are correlated.
+EM only has to adapt the clusters to the new projection. Run to convergence, diagonal Gaussians move
+away from clusters whose scores are correlated.
 """
 
 
 @dataclass(frozen=True)
 class Refined:
-    """A mixture inside a projection, and how it was found."""
+    """A mixture inside a projection, with the problem and a summary of the search."""
 
     problem: Problem
     directions: FloatArray  # (q, R), in the coordinates of the metric
@@ -53,7 +56,7 @@ class Refined:
 
     @property
     def posteriors(self) -> Memberships:
-        """From a block of the problem's rows to probabilities of the clusters, (C, n_rows)."""
+        """Return a function from a block to probabilities of the clusters, (C, n_rows)."""
         objective = self.problem.objective
         form, components = objective.form, self.directions @ objective.whitener.T
         theta = form.theta(self.mixture.gaussians)
@@ -65,13 +68,13 @@ class Refined:
 
     @property
     def width(self) -> int:
-        """Cells that the posteriors need for each row, as in `Engine.sum`."""
+        """Return the buffer cells per row that the posteriors need, as in `Engine.sum`."""
         q, C = len(self.directions), len(self.mixture.gaussians.means)
         return self.problem.objective.form.n_functions(q) + C
 
     @property
     def sizes(self) -> IntArray:
-        """Number of rows for which each cluster is the most probable, (C,)."""
+        """Return the number of samples for which each cluster is the most probable, (C,)."""
         posteriors, n_clusters = self.posteriors, len(self.problem.priors)
 
         def block_sizes(block: RowBlock) -> IntArray:
@@ -80,24 +83,25 @@ class Refined:
         return self.problem.objective.engine.sum(block_sizes, self.width)
 
     def agrees_with(self, other: "Refined") -> bool:
-        """Whether every row has the same most probable cluster."""
-        mine, theirs = self.posteriors, other.posteriors
+        """Return whether every sample has the same most probable cluster in both mixtures."""
+        first, second = self.posteriors, other.posteriors
 
-        def n_different(block: RowBlock) -> IntArray:
-            own = np.argmax(mine(block), axis=0)  # theirs are made in the same buffer
-            return np.array([np.sum(own != np.argmax(theirs(block), axis=0))])
+        def count_differences(block: RowBlock) -> IntArray:
+            labels = np.argmax(first(block), axis=0)  # the second call overwrites the buffer
+            return np.array([np.sum(labels != np.argmax(second(block), axis=0))])
 
-        return not self.problem.objective.engine.sum(n_different, self.width)[0]
+        return not self.problem.objective.engine.sum(count_differences, self.width)[0]
 
     @property
     def density(self) -> RowDensity:
+        """Return the density of the mixture in the space of the features."""
         projection = self.problem.project(self.directions)
         projection = replace(projection, gaussians=self.mixture.gaussians)
         return row_density(sphered_coordinates(self.problem.frame), projection)
 
     @property
     def log_likelihood(self) -> float:
-        """Mean log density of whole rows."""
+        """Return the mean log density of the samples in the space of the features."""
         return self.density.mean_log_density(self.mixture.log_likelihood)
 
 
@@ -110,9 +114,9 @@ def pose_mixture(
     shrinkage: float | str,
     orthogonality: float,
 ) -> Problem:
-    """The problem of unlabeled rows, from a mixture given by moments of sphered rows.
+    """Set up the problem of unlabeled samples, from moments of sphered samples by cluster.
 
-    The search works in coordinates in which the metric of the penalty is the identity.
+    The search uses coordinates in which the metric of the penalty is the identity.
     """
     whitening = whiten_classes(frame, clusters)
     regular, borrowed = whitening.regularize(clusters, shrinkage)
@@ -142,26 +146,26 @@ def pose_mixture(
 
 
 def mixture_axes(problem: Problem, clusters: Moments, n_components: int) -> FloatArray:
-    """LDA axes of the clusters, then SAVE's; orthonormal in the coordinates of the problem."""
+    """Return LDA, then SAVE directions of the clusters, orthonormal in `problem.coordinates`."""
     whitening = whiten_classes(problem.frame, clusters)
     whitened, regular = whitening.coordinates, whitening.regularize(clusters)[0]
     if clusters.n_groups == 1:
         axes = starts.pca_axes(whitened, n_components)
     else:
-        columns = whitened.unwhitener @ whitened.unwhitener.T  # the identity on standardized ones
-        axes = starts.lda_axes(regular, n_components, preference=columns)
+        identity = whitened.unwhitener @ whitened.unwhitener.T  # on standardized features
+        axes = starts.lda_axes(regular, n_components, preference=identity)
     return orthonormal(problem.coordinates.directions(whitened.components(axes)))
 
 
 def orthonormal(directions: FloatArray) -> FloatArray:
-    """Orthonormal rows with the same span as the first 1, 2, ... directions."""
+    """Return orthonormal directions; the first j have the span of the given first j, for all j."""
     q, r = np.linalg.qr(starts.unit_rows(directions).T)
     rows: FloatArray = (q * np.where(np.diag(r) < 0, -1.0, 1.0)).T
     return rows
 
 
 def whole_mixture(frame: Frame, clusters: Moments) -> FittedProjection:
-    """Return the mixture of whole samples, given by moments of sphered ones."""
+    """Return a mixture in the space of all features, from moments of sphered samples."""
     whitening = whiten_classes(frame, clusters)
     regular, _ = whitening.regularize(clusters)
     gaussians = ProjectedGaussians(np.log(clusters.priors), regular.means, regular.covariances)
@@ -179,7 +183,7 @@ def refine(
     on_iteration: OnIteration,
     subsample: bool,
 ) -> Refined:
-    """Search for the projection from `start`, then EM inside it."""
+    """Search for a projection from `start`, then run EM inside it."""
     result = search(
         problem,
         [start],
@@ -203,7 +207,7 @@ def refine(
 
 
 def next_clusters(refined: Refined) -> Moments:
-    """Moments of sphered rows by the posteriors of the mixture inside the projection."""
+    """Compute moments of sphered samples from the posteriors of the mixture in the projection."""
     return refined.problem.frame.soft_moments(refined.posteriors, refined.width)
 
 
@@ -212,17 +216,19 @@ def criteria(refined: Refined) -> dict[str, Any]:
     engine, density = refined.problem.frame.engine, refined.density
     posteriors = refined.posteriors
 
-    def overlap(block: RowBlock) -> FloatArray:
+    def sum_log_certainty(block: RowBlock) -> FloatArray:
         strongest = np.log(posteriors(block).max(axis=0))
         weights = block.row_weights
         return np.array([weights @ strongest])
 
     log_likelihood = engine.count * refined.log_likelihood
-    overlapping = engine.count / engine.total_weight * float(engine.sum(overlap, refined.width)[0])
+    log_certainty = (
+        engine.count / engine.total_weight * float(engine.sum(sum_log_certainty, refined.width)[0])
+    )
     return {
         "n_clusters": len(refined.problem.priors),
         "n_components": len(refined.directions),
         "log_likelihood": log_likelihood,
         "n_parameters": density.n_parameters,
-        **information_criteria(log_likelihood, density.n_parameters, engine.count, overlapping),
+        **information_criteria(log_likelihood, density.n_parameters, engine.count, log_certainty),
     }

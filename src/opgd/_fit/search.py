@@ -1,4 +1,4 @@
-"""The search for a projection: a race of starts, restarts, and subsamples of many samples."""
+"""The search for a projection: comparison of starts, random restarts, and subsampling."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,15 +15,15 @@ from opgd.core.types import FloatArray
 
 RACE_ITERATIONS = 10
 MANY_ROWS = 100_000
-"""Number of samples from which a search begins on subsamples."""
+"""Number of samples from which a search starts on subsamples."""
 FIRST_SAMPLE = 10_000
 ROWS_PER_COEFFICIENT = 15
-"""A subsample with fewer samples per coefficient of the projection is not used."""
+"""Minimum number of samples in a subsample per coefficient of the projection."""
 SAMPLE_GROWTH = 5
 LEAST_GROWTH = 2
 LARGEST_SAMPLE = 0.25
 MAX_SAMPLE_CELLS = 2**23
-"""Subsamples are copied into memory (64 MB), from a cluster through its network."""
+"""Maximum number of entries of a subsample, which is copied into memory (64 MB)."""
 NOISE = 1.0
 NOISE_ITERATIONS = 5
 """A search on m samples ends when this many iterations gain less than NOISE / sqrt(m)."""
@@ -43,10 +43,11 @@ def search(
     rng: np.random.RandomState | None = None,
     subsample: bool = False,
 ) -> SolverResult:
-    """Race the initial directions, optimize the winner, then random starts; return the best.
+    """Optimize from the best initial directions and from random ones; return the best result.
 
-    With `subsample`, searches among many samples begin on subsamples, of which only the directions
-    they lead to are kept.
+    The best initial directions are those with the largest value after a few iterations. With
+    `subsample` and many samples, searches first run on subsamples, whose results are the starts of
+    the search on all samples.
     """
     climber = _Climber(problem.objective, max_iter, tol, on_iteration)
     if subsample and max_iter:
@@ -67,7 +68,7 @@ def search(
 
 @dataclass(frozen=True)
 class _Climber:
-    """Runs of the solver with the same settings, on subsamples first where there are some."""
+    """Solver with fixed settings, which runs on subsamples first if there are any."""
 
     objective: Objective
     max_iter: int
@@ -76,18 +77,21 @@ class _Climber:
     samples: tuple[Objective, ...] = ()
 
     def race(self, initial: list[FloatArray]) -> SolverResult:
-        """Optimize from the best of several starts."""
+        """Run a few iterations from every start, and continue the best run."""
         if self.samples or len(initial) == 1:
             return self.climb(initial, "search 1")
         few = min(RACE_ITERATIONS, self.max_iter)
-        best = best_of([self._run(start, f"guess {i + 1}", few) for i, start in enumerate(initial)])
+        best = best_of([self._run(start, f"start {i + 1}", few) for i, start in enumerate(initial)])
         if few == self.max_iter or best.converged:
             return best
         rest = self._run(best.directions, "search 1", self.max_iter - best.n_iter)
         return continued(best, rest)
 
     def climb(self, initial: list[FloatArray], name: str) -> SolverResult:
-        """Optimize on growing subsamples, the first of which decides among starts, then on all."""
+        """Optimize on growing subsamples, then on all samples.
+
+        If there are several starts, the first subsample selects the best one.
+        """
         n_evaluations = 0
         for sample in self.samples:
             runs = [
@@ -96,7 +100,7 @@ class _Climber:
                     start,
                     max_iter=self.max_iter,
                     tol=self.tol,
-                    on_iteration=stop_in_noise(sample),
+                    on_iteration=make_noise_stop(sample),
                 )
                 for start in initial
             ]
@@ -111,9 +115,9 @@ class _Climber:
 
 
 def growing_samples(objective: Objective, n_coefficients: int) -> tuple[Objective, ...]:
-    """Return the objective on growing subsamples; none where samples are few.
+    """Return the objective on subsamples of growing size; empty if there are few samples.
 
-    Moments and priors stay those of all samples.
+    Moments and priors are those of all samples.
     """
     engine = objective.engine
     if engine.n_samples < MANY_ROWS:
@@ -125,7 +129,7 @@ def growing_samples(objective: Objective, n_coefficients: int) -> tuple[Objectiv
 
 
 def sample_sizes(first: int, most: int) -> list[int]:
-    """Return sizes from the first in large steps to the most, if that is worth a step."""
+    """Return sizes that grow by `SAMPLE_GROWTH` from `first`, and `most` if it is large enough."""
     sizes = []
     while first <= most:
         sizes.append(first)
@@ -133,8 +137,8 @@ def sample_sizes(first: int, most: int) -> list[int]:
     return [*sizes, most] if sizes and most >= LEAST_GROWTH * sizes[-1] else sizes
 
 
-def stop_in_noise(sample: Objective) -> Callable[[FloatArray, float], None]:
-    """Return a callback that ends a search on a subsample where gains are below its noise."""
+def make_noise_stop(sample: Objective) -> Callable[[FloatArray, float], None]:
+    """Return a callback that stops a search on a subsample once gains are below sampling noise."""
     values: list[float] = []
     least = NOISE / np.sqrt(sample.engine.n_samples)
 

@@ -1,7 +1,7 @@
-"""Splitting a class into several Gaussians, by scikit-learn's k-means in whitened space.
+"""Split classes into several Gaussians, by k-means in whitened coordinates.
 
-The first centers are made, not drawn: the class is cut into parts of equal weight along its
-longest axis. So a fit needs no seed, and a row of weight two still equals the row twice.
+The initial centers are deterministic: the class is cut into parts of equal weight along its first
+principal axis. So a fit needs no seed, and a sample of weight two is equivalent to two samples.
 """
 
 import warnings
@@ -17,21 +17,19 @@ from sklearn.metrics import pairwise_distances_argmin
 from opgd._utils.validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
 from opgd.core.engines import Engine, RowBlock
-from opgd.core.moments import multiplied_by, row_counts
+from opgd.core.moments import multiply_rows_by, row_counts
 from opgd.core.regularization import CLASS_ROWS, VARIANCE_FLOOR
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MOST_SUBCLASSES = 8
 MAX_SAMPLE = 20_000
-"""Rows of a class from which its centers are found; all rows are then assigned to them."""
-
-
+"""Maximum number of samples of a class from which centers are computed."""
 AUTO = 0
-"""Stands for a number of Gaussians that is chosen from the rows."""
+"""Code for a number of Gaussians that is selected by `penalized_likelihood`."""
 
 
 def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
-    """Number of Gaussians for each class, from an integer, a dict by label, or "auto"."""
+    """Return the number of Gaussians of each class, from an integer, a dict by label, or "auto"."""
     if isinstance(n_subclasses, str):
         check_choice("n_subclasses", n_subclasses, ["auto"])
         return np.full(len(classes), AUTO)
@@ -39,7 +37,9 @@ def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
         labels = classes.tolist()
         unknown = [label for label in n_subclasses if label not in labels]
         if unknown:
-            raise ValueError(f"n_subclasses names labels that are not in y: {unknown}.")
+            raise ValueError(
+                f"n_subclasses has labels that are not in y: {unknown}. Labels in y are {labels}."
+            )
         return np.array(
             [
                 check_integer(f"n_subclasses[{label!r}]", n_subclasses.get(label, 1), 1)
@@ -51,20 +51,20 @@ def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
 
 @dataclass(frozen=True)
 class NearestCenters:
-    """The Gaussian of every row of a block: of its class's, the one with the nearest center."""
+    """Assignment of rows to the Gaussian of their class with the nearest center."""
 
     whitener: FloatArray  # (p of the engine, R)
     centers: list[FloatArray]  # by class, (m_k, R)
 
     def __call__(self, block: RowBlock) -> IntArray:
-        """Codes of Gaussians, (n_rows,)."""
-        rows = multiplied_by(self.whitener)(block)
+        """Return the Gaussian of each row of a block, (n_rows,); -1 for unlabeled rows."""
+        rows = multiply_rows_by(self.whitener)(block)
         codes = np.full(block.n_rows, -1)
         first = 0
         for k, centers in enumerate(self.centers):
-            own = block.labels == k
-            if own.any():
-                codes[own] = first + pairwise_distances_argmin(rows[own], centers)
+            members = block.labels == k
+            if members.any():
+                codes[members] = first + pairwise_distances_argmin(rows[members], centers)
             first += len(centers)
         return codes
 
@@ -72,33 +72,37 @@ class NearestCenters:
 def split_classes(
     frame: Frame, coordinates: Coordinates, numbers: IntArray
 ) -> tuple[NearestCenters, IntArray]:
-    """Give every row a Gaussian of its class.
+    """Split classes into Gaussians; `numbers` are their numbers by class, or `AUTO`.
 
     Returns
     -------
-    groups : from a block to the Gaussian of each row
+    groups : function from a block to the Gaussian of each row
     gaussian_classes : ndarray of shape (C,), the class of each Gaussian
     """
     whitener = frame.engine_matrix(coordinates)
-    centers = [_centers(frame.engine, whitener, k, int(number)) for k, number in enumerate(numbers)]
-    gaussian_classes = np.repeat(np.arange(len(numbers)), [len(own) for own in centers])
+    centers = [
+        _find_centers(frame.engine, whitener, k, int(number)) for k, number in enumerate(numbers)
+    ]
+    gaussian_classes = np.repeat(
+        np.arange(len(numbers)), [len(class_centers) for class_centers in centers]
+    )
     return NearestCenters(whitener, centers), gaussian_classes
 
 
-def _centers(engine: Engine, whitener: FloatArray, k: int, number: int) -> FloatArray:
-    """Centers of at most so many parts of class k, none of them empty, (m, R)."""
+def _find_centers(engine: Engine, whitener: FloatArray, k: int, number: int) -> FloatArray:
+    """Return centers of at most `number` nonempty parts of class k, (m, R)."""
     if number == 1:
-        return np.zeros((1, whitener.shape[1]))  # the nearest, wherever it is
-    # above MAX_SAMPLE rows, centers are found on evenly spaced ones
-    seen = engine.chosen(engine.positions(lambda labels: labels == k, MAX_SAMPLE))
-    whiten = multiplied_by(whitener)
-    rows = seen.mapped(lambda block: whiten(block).T).X
-    weights = row_counts(np.ones(len(rows)) if seen.weights is None else seen.weights)
+        return np.zeros((1, whitener.shape[1]))  # all samples are assigned to it, wherever it is
+    # above MAX_SAMPLE rows, centers are computed from evenly spaced rows
+    sample = engine.select_rows(engine.find_rows(lambda labels: labels == k, MAX_SAMPLE))
+    whiten = multiply_rows_by(whitener)
+    rows = sample.mapped(lambda block: whiten(block).T).X
+    weights = row_counts(np.ones(len(rows)) if sample.weights is None else sample.weights)
     if number == AUTO:
         most = min(MOST_SUBCLASSES, int(weights.sum() / (2 * (rows.shape[1] + 1))))
         kmeans = max(
             [_kmeans(rows, weights, m) for m in range(1, max(most, 1) + 1)],
-            key=lambda own: penalized_likelihood(rows, weights, own.labels_),
+            key=lambda fit: penalized_likelihood(rows, weights, fit.labels_),
         )
     else:
         kmeans = _kmeans(rows, weights, min(number, len(rows)))
@@ -107,20 +111,20 @@ def _centers(engine: Engine, whitener: FloatArray, k: int, number: int) -> Float
 
 
 def _kmeans(rows: FloatArray, weights: FloatArray, number: int) -> KMeans:
-    centers = first_centers(rows, weights, number)
+    centers = make_initial_centers(rows, weights, number)
     with warnings.catch_warnings():
-        # fewer distinct rows than centers: the empty ones are dropped by the caller
+        # with fewer distinct rows than centers, the caller drops empty centers
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(len(centers), init=centers, n_init=1).fit(rows, sample_weight=weights)
 
 
 def penalized_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray) -> float:
-    """Classification likelihood of a split into Gaussians, less half of BIC's penalty.
+    """Compute the classification likelihood of a split into Gaussians, less half of BIC's penalty.
 
-    Covariances are diagonal on the principal axes of the rows and drawn towards the pooled ones
-    (by `CLASS_ROWS` rows per dimension), so that a part of few rows is not taken for a sharp one.
-    A row counts for its own part only: cutting one Gaussian in two loses more by the choice of the
-    part than it gains in variance.
+    Covariances are diagonal on the principal axes of the samples and shrunk towards the pooled ones
+    (by `CLASS_ROWS` samples per dimension), so that small parts do not get small variances.
+    In the classification likelihood a sample counts for its part only: splitting one Gaussian in
+    two loses more by the weights of the parts than it gains by smaller variances.
     """
     shares = weights / weights.sum()
     centered = rows - shares @ rows
@@ -133,25 +137,25 @@ def penalized_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray
     variances = squares - means**2
     pooled = sizes @ variances / sizes.sum()
     extra = CLASS_ROWS * rows.shape[1]
-    drawn = (sizes[:, None] * variances + extra * pooled) / (sizes[:, None] + extra)
-    drawn = np.maximum(drawn, VARIANCE_FLOOR)
-    log_likelihood = sizes @ (np.log(sizes / sizes.sum()) - 0.5 * np.log(drawn).sum(axis=1))
-    log_likelihood -= 0.5 * np.sum(sizes[:, None] * variances / drawn)
+    shrunk = (sizes[:, None] * variances + extra * pooled) / (sizes[:, None] + extra)
+    shrunk = np.maximum(shrunk, VARIANCE_FLOOR)
+    log_likelihood = sizes @ (np.log(sizes / sizes.sum()) - 0.5 * np.log(shrunk).sum(axis=1))
+    log_likelihood -= 0.5 * np.sum(sizes[:, None] * variances / shrunk)
     n_parameters = len(sizes) * (2 * rows.shape[1] + 1)
     return float(log_likelihood - 0.5 * n_parameters * np.log(weights.sum()))
 
 
-def first_centers(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:
-    """Means of parts of equal weight along the longest axis of the rows, (number, R)."""
+def make_initial_centers(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:
+    """Return means of parts of equal weight along the first principal axis, (number, R)."""
     shares = weights / weights.sum()
     centered = rows - shares @ rows
     longest = np.linalg.svd(np.sqrt(shares)[:, None] * centered, full_matrices=False)[2][0]
     positions = centered @ longest
     order = np.argsort(positions, kind="stable")
-    # cut at positions, not at rows: equal rows stay together, however they are counted
-    reached = np.cumsum(shares[order])
-    wanted = np.arange(1, number) / number
-    cuts = positions[order][np.searchsorted(reached, wanted - 1e-12)]
+    # cut between positions, so that equal rows are in the same part whatever their weights
+    cumulative = np.cumsum(shares[order])
+    quantiles = np.arange(1, number) / number
+    cuts = positions[order][np.searchsorted(cumulative, quantiles - 1e-12)]
     parts = np.searchsorted(cuts, positions, side="left")
     present = np.unique(parts)
     return np.stack(

@@ -1,1 +1,1 @@
-"""Tools without mathematics: validation, labels, files, warnings, BLAS threads, callbacks."""
+"""Utilities: validation, labels, files, warnings, BLAS threads, callbacks."""

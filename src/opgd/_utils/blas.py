@@ -1,4 +1,4 @@
-"""BLAS on one thread during a fit or a prediction, without lasting effects on the process."""
+"""Limit BLAS to one thread during a fit or a prediction, and restore the setting afterwards."""
 
 import functools
 import threading
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threadpoolctl import ThreadpoolController
 
 _PINNED = threading.Lock()
-"""Held by the call that has pinned BLAS."""
+"""Held by the call that limits BLAS to one thread."""
 
 
 @functools.cache
@@ -22,12 +22,12 @@ def _count_threads() -> list[int]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread: its threads fight over small blocks, and ours share the samples.
+    """Limit BLAS to one thread, which is faster for small blocks and leaves cores to our threads.
 
-    The limit belongs to the process, so one call at a time sets it and restores it, in the same
-    thread (threadpoolctl ignores a restore from another one since 3.8). Calls inside it, or in
-    other threads at the same time, change nothing; those that outlast it go on without a limit,
-    which costs them time only.
+    The limit applies to the whole process, so only one call at a time sets and restores it, in the
+    same thread (threadpoolctl 3.8 and later ignores a restore from another thread). Nested calls,
+    and concurrent calls in other threads, change nothing; a concurrent call that lasts longer goes
+    on without a limit, which affects only its speed.
     """
     if not _PINNED.acquire(blocking=False):
         yield
@@ -39,7 +39,7 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         try:
-            # an interrupt may have come after the limit was set and before it was entered
+            # an interrupt between setting the limit and entering its context leaves it set
             for library, number in zip(_blas().lib_controllers, before, strict=False):
                 if library.num_threads != number:
                     _blas().limit(limits={library.prefix: number})

@@ -1,6 +1,6 @@
-"""scikit-learn's callback protocol (1.9 and later); older versions go without.
+"""Support for scikit-learn's callbacks (1.9 and later); without effect in older versions.
 
-The protocol is young, so everything that touches it is in this module.
+The callback API is new and may change, so that all uses of it are in this module.
 """
 
 import functools
@@ -15,29 +15,30 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """Placeholder for scikit-learn versions without callbacks."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """The method, one call deep as with callbacks: warnings count calls."""
+        """Wrap the method, so that the call stack has the same depth as with callbacks."""
 
         @functools.wraps(method)
-        def unwatched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def call_method(self: Any, *args: Any, **kwargs: Any) -> Any:
             return method(self, *args, **kwargs)
 
-        return unwatched
+        return call_method
 
 
 class FitProgress:
-    """Tells an estimator's callbacks of the iterations of its fit.
+    """Report the iterations of a fit to the callbacks of an estimator.
 
-    Iterations are reported where they end; the next one begins there, so the last to begin is one
-    that never ran, and `finish` ends it.
+    The solver reports ends of iterations only, and each end is also reported as the begin of the
+    next iteration. The last iteration begun therefore never runs; `finish` ends it.
 
     Parameters
     ----------
     estimator : the estimator being fitted
-    data : what callbacks may ask for: X, y, metadata
-    describe : from directions to the fitted attributes of an estimator that stopped there
+    data : keyword arguments that are passed to callbacks: X, y, metadata
+    describe : function from directions to the fitted attributes of an estimator with them
+    max_iterations : maximum number of iterations of the fit
     """
 
     def __init__(
@@ -57,19 +58,22 @@ class FitProgress:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody listens."""
+        """Return whether the estimator has callbacks."""
         return self.root is not None and bool(getattr(self.estimator, "_skl_callbacks", []))
 
     def begin(self, directions: Any) -> None:
-        """The next iteration begins at `directions`."""
+        """Report that the next iteration begins at `directions`."""
         self.iteration = self.root.subcontext(task_name="iteration")
         self.iteration.call_on_fit_task_begin(**self._state(directions))
 
     def step(self, directions: Any) -> None:
-        """An iteration ended at `directions`; raises StopIteration when a callback asks for it."""
+        """Report that an iteration ended at `directions`.
+
+        Raise StopIteration if a callback requests it.
+        """
         if not self.wanted:
             return
-        if self.stopped:  # what follows the search that was stopped is not to be done either
+        if self.stopped:  # a callback has stopped an earlier search; skip the remaining ones
             raise StopIteration
         if self.iteration is None:
             self.begin(directions)
@@ -80,7 +84,7 @@ class FitProgress:
             raise StopIteration
 
     def reporter(self, verbose: int, total_weight: float, what: str) -> Callable[..., None]:
-        """A function that prints every so often how a search goes, and tells the callbacks."""
+        """Return a function that reports iterations to callbacks, and prints every `verbose`-th."""
         counts: Counter[str] = Counter()
 
         def report(search: str, directions: Any, value: float) -> None:
@@ -93,7 +97,7 @@ class FitProgress:
         return report
 
     def finish(self, attributes: dict[str, Any]) -> None:
-        """The fit ended with these fitted attributes."""
+        """Report that the fit ended with these fitted attributes."""
         if self.root is None:
             return
         state = {"estimator": self.estimator, **self.data, "reconstruction_attributes": attributes}
@@ -110,7 +114,7 @@ class FitProgress:
 
 
 class TaskProgress:
-    """Tells an estimator's callbacks of independent tasks as they are done."""
+    """Report completed independent tasks to the callbacks of an estimator."""
 
     def __init__(self, estimator: Any, data: dict[str, Any], n_tasks: int) -> None:
         self.state = {"estimator": estimator, **data}
@@ -120,14 +124,14 @@ class TaskProgress:
             self.root.call_on_fit_task_begin(**self.state)
 
     def step(self) -> None:
-        """One more task is done."""
+        """Report a completed task."""
         if self.root is not None:
             task = self.root.subcontext(task_name="path")
             task.call_on_fit_task_begin(**self.state)
             task.call_on_fit_task_end(**self.state)
 
     def finish(self, attributes: dict[str, Any]) -> None:
-        """The last task is done, and the fit ended with these fitted attributes."""
+        """Report the last task, and the end of the fit with these fitted attributes."""
         self.step()
         if self.root is not None:
             self.root.call_on_fit_task_end(**self.state, reconstruction_attributes=attributes)

@@ -1,15 +1,15 @@
-"""Words for messages."""
+"""Text for messages."""
 
 from collections.abc import Sequence
 
 MAX_LISTED = 8
-"""Names that a message lists before it counts the others."""
+"""Maximum number of names that a message lists."""
 
 
 def list_names(names: Sequence[str], *, n_all: int | None = None) -> str:
     """Join names with commas, and count those beyond the first few.
 
-    Where these are all of `n_all` names, and many, the message says so instead.
+    If these are all of many names (`n_all`), return "all" and their number instead.
     """
     if len(names) == n_all and len(names) > MAX_LISTED:
         return f"all {len(names)}"

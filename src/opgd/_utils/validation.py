@@ -1,4 +1,4 @@
-"""Checks of what users pass in, and the sentences they get. Core trusts what comes from here."""
+"""Validation of parameters and input; `opgd.core` relies on it and validates nothing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,48 +15,58 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
 MAX_WEIGHT = 1e150
-"""Squares of weights are added up."""
+"""Maximum sample weight, so that sums of squared weights stay finite."""
 
 
 def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """scikit-learn's checks of X (and y); columns that are refused are named."""
-    _refuse_equal_names(X)
+    """Validate X (and y) as scikit-learn does, with errors that name the columns."""
+    _check_unique_names(X)
     try:
-        # to see whether all values are finite scikit-learn adds them up, of both signs
+        # scikit-learn checks for finite values by their sum, which may overflow
         with np.errstate(over="ignore", invalid="ignore"):
             return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
     except (TypeError, ValueError) as error:
-        found = _not_finite(X) if "Input X contains" in str(error) else None
-        words = [] if found else _not_numbers(X)
-        if words:
-            which = f" ({error})" if "could not convert" in str(error) else ""
-            raise ValueError(
-                f"X has columns that are no real numbers: {list_names(words)}{which}; "
-                "leave them out or encode them as numbers."
-            ) from None
-        if found is None:
-            raise  # something else is wrong
-    columns, row = found
+        not_finite = _find_non_finite(X) if "Input X contains" in str(error) else None
+        not_numeric = [] if not_finite else _find_non_numeric(X)
+        if not_numeric:
+            raise ValueError(_describe_non_numeric(not_numeric, error)) from None
+        if not_finite is None:
+            raise  # the error has another cause
+    columns, row = not_finite
     raise ValueError(
-        f"Input X contains NaN or infinity in {columns}, first in row {row}; "
-        f"{type(estimator).__name__} needs finite numbers: fill them in or leave out those rows."
+        f"Input X contains NaN or infinity in {columns}, first in row {row}. "
+        f"{type(estimator).__name__} requires finite values: impute them or drop those samples."
     )
 
 
-def _refuse_equal_names(X: Any) -> None:
-    """Refuse a frame with two columns of one name: names could not tell them apart later."""
+def _check_unique_names(X: Any) -> None:
+    """Raise ValueError for a data frame with duplicate column names."""
     names = list(getattr(X, "columns", []))
-    twice = [name for name, number in Counter(names).items() if number > 1]
-    if twice:
-        raise ValueError(f"X has more than one column of the name {twice[0]!r}; rename them.")
+    duplicates = [name for name, number in Counter(names).items() if number > 1]
+    if duplicates:
+        raise ValueError(
+            f"X has more than one column named {duplicates[0]!r}; column names must be unique."
+        )
 
 
-def _not_numbers(X: Any) -> list[str]:
-    """Names of the columns of a frame that cannot be read as numbers."""
+def _describe_non_numeric(columns: list[str], error: Exception) -> str:
+    """Return the message for columns that are not numeric, with the value that failed if known."""
+    subject, verb, pronoun = (
+        ("Column", "is", "it") if len(columns) == 1 else ("Columns", "are", "them")
+    )
+    reason = f" ({error})" if "could not convert" in str(error) else ""
+    return (
+        f"{subject} {list_names(columns)} {verb} not numeric{reason}. "
+        f"Encode {pronoun} (for example with OneHotEncoder) or drop {pronoun}."
+    )
+
+
+def _find_non_numeric(X: Any) -> list[str]:
+    """Return the names of the columns of a data frame that cannot be converted to numbers."""
     if not hasattr(X, "columns") or _is_numeric(X):
-        return []  # something else is wrong
+        return []  # the error has another cause
     names = list(X.columns)
-    # dates count as nanoseconds when they are alone
+    # a data frame of dates only would be converted to nanoseconds
     dates = [name for name in names if np.asarray(X[name]).dtype.kind in "mM"]
     return [repr(name) for name in names if name in dates or not _is_numeric(X[[name]])]
 
@@ -69,12 +79,12 @@ def _is_numeric(frame: Any) -> bool:
     return True
 
 
-def _not_finite(X: Any) -> tuple[str, int] | None:
-    """Names of columns with values that are not finite, and the first such row."""
+def _find_non_finite(X: Any) -> tuple[str, int] | None:
+    """Return the names of columns with values that are not finite, and the first such row."""
     try:
         bad = ~np.isfinite(check_array(X, dtype=FLOAT_DTYPES, ensure_all_finite=False))
     except (TypeError, ValueError):
-        return None  # something else is wrong, and has been said
+        return None  # the error has another cause
     if not bad.any():
         return None
     names = getattr(X, "columns", None)
@@ -84,7 +94,7 @@ def _not_finite(X: Any) -> tuple[str, int] | None:
 
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
-    """An integer in a closed range."""
+    """Return an integer in a closed range, or raise TypeError or ValueError."""
     bound = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
     message = f"{name} must be an integer {bound}, got {value!r}."
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
@@ -96,22 +106,25 @@ def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = 
 
 
 def check_n_components(n_components: Any, n_features: int | None = None) -> None:
-    """None or a number of components, of which there are no more than features."""
+    """Raise an error unless `n_components` is None or an integer from 1 to `n_features`."""
     if n_components is None:
         return
-    wanted = check_integer("n_components", n_components, 1)
-    if n_features is not None and wanted > n_features:
-        raise ValueError(f"n_components={wanted} is more than the {n_features} columns of X.")
+    n_requested = check_integer("n_components", n_components, 1)
+    if n_features is not None and n_requested > n_features:
+        raise ValueError(f"n_components={n_requested} is more than the {n_features} features of X.")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """None or an integer that scikit-learn understands as a number of workers."""
+    """Raise an error unless `n_jobs` is None or an integer other than 0."""
     if n_jobs is not None and check_integer("n_jobs", n_jobs, -(2**15)) == 0:
-        raise ValueError("n_jobs must not be 0; None or 1 means one worker, -1 all cores.")
+        raise ValueError("n_jobs must not be 0; use None or 1 for one worker, -1 for all cores.")
 
 
 def check_share(name: str, value: Any, *, word: str = "") -> float:
-    """A number from 0 to 1; the caller has looked for the word that is allowed instead."""
+    """Return a number from 0 to 1, or raise TypeError or ValueError.
+
+    `word` is a string that is also allowed, for the message; the caller handles it.
+    """
     instead = f"{word!r} or " if word else ""
     message = f"{name} must be {instead}a number from 0 to 1, got {value!r}."
     if word and isinstance(value, str):
@@ -125,7 +138,7 @@ def check_share(name: str, value: Any, *, word: str = "") -> float:
 
 
 def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
-    """A finite number above 0, or 0 itself if that is allowed."""
+    """Return a finite number above 0 (or 0, with `or_zero`), or raise an error."""
     bound = "of at least 0" if or_zero else "above 0"
     message = f"{name} must be a finite number {bound}, got {value!r}."
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
@@ -137,7 +150,7 @@ def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
 
 
 def check_seed(random_state: Any) -> np.random.RandomState:
-    """A generator from None, an integer, or a generator."""
+    """Return a random generator from None, an integer or a generator."""
     try:
         generator: np.random.RandomState = check_random_state(random_state)
     except ValueError as error:
@@ -146,7 +159,7 @@ def check_seed(random_state: Any) -> np.random.RandomState:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """One of a few words."""
+    """Return a string that is one of `choices`, or raise TypeError or ValueError."""
     choices = list(choices)
     if not isinstance(value, str):
         raise TypeError(f"{name} must be one of {choices}, got {value!r}.")
@@ -156,25 +169,27 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Return a boolean, or raise TypeError."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 
 
 def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
-    """Classes in sorted order and the code of every row."""
+    """Return sorted classes and the code of every label."""
     if y.dtype == object and any(label is None for label in y):
-        raise ValueError("y has rows without a label (None); leave those rows out.")
+        raise ValueError(
+            "y has missing labels (None). Drop those samples, or use OPGDSemiSupervised."
+        )
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-        raise ValueError("Input y contains NaN or infinity; leave those rows out.")
+        raise ValueError("Input y contains NaN or infinity; drop those samples.")
     kinds = {type(label) for label in y} if y.dtype == object else set()
     if all(issubclass(kind, str) for kind in kinds):
-        kinds = set()  # NumPy's own strings are strings
+        kinds = set()  # np.str_ and str are compatible
     if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
         names = sorted(kind.__name__ for kind in kinds)
         raise ValueError(
-            f"y mixes labels of the types {', '.join(names)}; make them all of one type."
+            f"y has labels of several types ({', '.join(names)}); convert them to one type."
         )
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
@@ -182,13 +197,13 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
 
 
 def known_codes(y: AnyArray, classes: AnyArray) -> IntArray:
-    """Codes of labels that are all among the classes."""
+    """Return the codes of labels, all of which must be among the classes."""
     codes: IntArray = np.searchsorted(classes, y).astype(np.intp, copy=False)
     return codes
 
 
 def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
-    """One finite, non-negative weight per row, not all of them zero; None for equal weights."""
+    """Return one finite, non-negative weight per sample, not all zero; None for equal weights."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
@@ -200,16 +215,18 @@ def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
         raise ValueError(f"sample_weight must have one dimension, got shape {weights.shape}.")
     check_consistent_length(X, weights)
     if np.any(weights < 0):
-        raise ValueError("sample_weight has negative entries.")
+        raise ValueError("sample_weight has negative entries; weights must be 0 or more.")
     if not np.any(weights > 0):
-        raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
+        raise ValueError("sample_weight is zero for all samples; at least one must be positive.")
     if weights.max() > MAX_WEIGHT:
-        raise ValueError("sample_weight has entries too large to be added up; rescale them.")
+        raise ValueError(
+            f"sample_weight has entries above {MAX_WEIGHT:g}, too large to sum; rescale them."
+        )
     return weights
 
 
 def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArray:
-    """Prior probabilities in the order of `classes`; None stands for the classes' shares."""
+    """Return prior probabilities in the order of `classes`; None selects `shares`."""
     if priors is None:
         return shares
     if isinstance(priors, str):
@@ -219,7 +236,7 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
                 f"got {priors!r}."
             )
         return np.full(len(classes), 1.0 / len(classes))
-    if hasattr(priors, "to_dict"):  # a pandas Series knows the classes by its index
+    if hasattr(priors, "to_dict"):  # the index of a pandas Series has the classes
         priors = priors.to_dict()
     if isinstance(priors, Mapping):
         unknown = [label for label in priors if label not in classes.tolist()]
@@ -237,7 +254,7 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
             f"got shape {values.shape}."
         )
     if not np.all(np.isfinite(values)) or np.any(values <= 0):
-        raise ValueError("priors must be finite and above 0.")
+        raise ValueError(f"priors must be finite and above 0, got {values.tolist()}.")
     if abs(values.sum() - 1) > 1e-6:
         raise ValueError(f"priors must sum to 1, got {values.sum():.6g}.")
     return values / values.sum()
@@ -246,17 +263,22 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
 def check_components_init(
     init: Any, n_components: int | None, n_features: int, name: str = "init"
 ) -> FloatArray:
-    """A first guess given as components, (n_components, n_features); None means any number."""
+    """Return initial components, (n_components, n_features), or raise ValueError.
+
+    With `n_components=None`, any number of components is allowed.
+    """
     shape = ("n_components" if n_components is None else n_components, n_features)
     message = f"{name} must be numbers of shape (n_components, n_features) = {shape}"
     try:
-        guess = np.array(init, dtype=np.float64)
+        components = np.array(init, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{message}, got {init!r}.") from None
-    if guess.ndim != 2 or guess.shape != (n_components or len(guess), n_features):
-        raise ValueError(f"{message}, got an array of shape {guess.shape}.")
-    if not np.all(np.isfinite(guess)):
-        raise ValueError(f"{name} has values that are not finite.")
-    if not np.all(np.any(guess != 0, axis=1)):
-        raise ValueError(f"{name} has a component that is zero everywhere.")
-    return guess
+    if components.ndim != 2 or components.shape != (n_components or len(components), n_features):
+        raise ValueError(f"{message}, got an array of shape {components.shape}.")
+    if not np.all(np.isfinite(components)):
+        raise ValueError(f"{name} has values that are not finite; use finite numbers.")
+    if not np.all(np.any(components != 0, axis=1)):
+        raise ValueError(
+            f"{name} has a component of zeros; every component must have a nonzero entry."
+        )
+    return components

@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def our_version() -> str:
-    """Return the installed version of this package, for files that record it."""
+    """Return the installed version of this package, or "unknown"."""
     try:
         return version("opgd")
     except PackageNotFoundError:

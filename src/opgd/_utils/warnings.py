@@ -1,4 +1,4 @@
-"""Warnings of this package, and where they point."""
+"""Warnings that point at the code of the user."""
 
 import sys
 import warnings
@@ -9,11 +9,11 @@ OURS = ("opgd.", "sklearn.", "contextlib", "functools", "joblib.")
 
 
 class DataWarning(UserWarning):
-    """Something about the data that the fit had to decide for itself."""
+    """Warning about data that need special treatment in a fit, such as constant features."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside of this package (and scikit-learn) that led here."""
+    """Warn with the line of the innermost caller outside of this package and scikit-learn."""
     level, frame = 1, sys._getframe()
     while frame is not None and (frame.f_globals.get("__name__", "") + ".").startswith(OURS):
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]
@@ -21,7 +21,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def warn_not_converged(subject: str, max_iter: int, detail: str = "") -> None:
-    """Warn that a search ended at `max_iter`; `subject` comes with its verb ("The EM has")."""
+    """Warn that a search stopped at `max_iter`; `subject` includes the verb ("The EM has")."""
     warn_caller(
         f"{subject} not converged after max_iter={max_iter} iterations{detail}. "
         "Increase max_iter, or loosen tol if this is close enough.",

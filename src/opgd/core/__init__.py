@@ -1,4 +1,5 @@
 """The mathematics: functions over arrays and small frozen dataclasses.
 
-Nothing here validates input, prints, or knows scikit-learn; the estimators do that and call this.
+Modules in this package depend on NumPy and SciPy only. They neither validate input nor print; the
+estimators do.
 """

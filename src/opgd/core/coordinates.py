@@ -1,10 +1,10 @@
-"""From raw columns to coordinates in which the problem is well scaled.
+"""Coordinates in which the problem is well scaled.
 
-Columns are standardized, reduced to the directions in which rows differ at all, sphered by the
-total covariance, and whitened by the pooled within-class covariance. Optimizing there takes a
-fraction of the evaluations that raw columns take, and makes the result independent of their units.
-Moments of classes are taken of sphered rows: taken of raw ones and mapped afterwards, nearly
-collinear columns would cost them as many digits as the covariance has orders of magnitude.
+Features are standardized, reduced to the directions in which samples vary, sphered by the total
+covariance, and whitened by the pooled within-class covariance. In these coordinates optimization
+needs a fraction of the evaluations, and its result does not depend on the units of the features.
+Moments of classes are computed from sphered samples: moments of the original features, transformed
+afterwards, would lose as many digits as the condition number of the covariance has.
 """
 
 from dataclasses import dataclass
@@ -15,155 +15,161 @@ from scipy import linalg
 from opgd.core.engines import CENTERING_RATIO, Engine, RowBlock, RowEngine
 from opgd.core.moments import (
     Groups,
-    Mapping,
     Memberships,
     Moments,
+    RowMap,
     by_label,
+    divide_rows_by,
     group_moments,
     locate_columns,
-    multiplied_by,
+    multiply_rows_by,
     one_group,
-    scaled_by,
     soft_moments,
 )
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 RANK_TOLERANCE = 1e-12
-"""Share of the largest eigenvalue of the correlation matrix below which columns are collinear."""
+"""Fraction of the largest eigenvalue of the correlation matrix that counts as zero."""
 MAX_COPY_CELLS = 2**22
-"""Rows with no more cells than this (32 MB) are sphered once and kept."""
+"""Number of entries (32 MB) up to which the sphered samples are stored."""
 WITHIN_FLOOR = 1e-8
-"""Share of a direction's total variance below which the pooled within-variance counts as none."""
+"""Fraction of the total variance below which a pooled within-class variance counts as zero."""
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A row x has the whitened coordinates ((x - center) / scale) @ basis @ whitener."""
+    """Whitened coordinates ((x - center) / scale) @ basis @ whitener of a sample x."""
 
     center: FloatArray  # (p,)
-    scale: FloatArray  # (p,), standard deviations; 1 for constant columns
-    basis: FloatArray  # (p, R), orthonormal: where standardized rows differ
+    scale: FloatArray  # (p,), standard deviations; 1 for constant features
+    basis: FloatArray  # (p, R), orthonormal: directions in which standardized samples vary
     whitener: FloatArray  # (R, R), whitener.T @ within @ whitener = I
     unwhitener: FloatArray  # (R, R), its inverse
     identity_share: float = 0.0
-    """Share of the identity (on standardized columns) that a singular pooled covariance borrowed
-    before it was whitened."""
+    """Share of the identity on standardized features in a pooled covariance that was singular."""
 
     @property
     def rank(self) -> int:
-        """R, the number of dimensions in which rows differ."""
+        """Return R, the number of dimensions in which samples vary."""
         return self.basis.shape[1]
 
     @property
     def matrix(self) -> FloatArray:
-        """(x - center) @ matrix are the whitened coordinates, (p, R)."""
+        """Return the matrix (p, R) such that (x - center) @ matrix are whitened coordinates."""
         return (self.basis @ self.whitener) / self.scale[:, None]
 
     def components(self, directions: FloatArray) -> FloatArray:
-        """Whitened directions (q, R) as components of raw rows (q, p)."""
+        """Convert whitened directions (q, R) to components in the space of the features (q, p)."""
         return (directions @ self.whitener.T @ self.basis.T) / self.scale
 
     def directions(self, components: FloatArray) -> FloatArray:
-        """Components of raw rows (q, p) as whitened directions (q, R)."""
+        """Convert components in the space of the features (q, p) to whitened directions (q, R)."""
         return (components * self.scale) @ self.basis @ self.unwhitener.T
 
     @property
     def raw_axes(self) -> FloatArray:
-        """The whitened axes in the space of raw rows, (R, p)."""
+        """Return the whitened axes in the space of the features, (R, p)."""
         return (self.unwhitener @ self.basis.T) * self.scale
 
     def raw_means(self, means: FloatArray) -> FloatArray:
-        """Whitened points (C, R) in the space of raw rows (C, p)."""
+        """Convert whitened points (C, R) to the space of the features (C, p)."""
         return self.center + means @ self.raw_axes
 
     def raw_covariance(self, covariance: FloatArray) -> FloatArray:
-        """A whitened covariance (R, R) in the space of raw rows (p, p)."""
+        """Convert a whitened covariance (R, R) to the space of the features (p, p)."""
         return self.raw_axes.T @ covariance @ self.raw_axes
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Rows ready for the engine, and what was found out about their columns.
+    """Samples in an engine, with the location, scale and rank of their features.
 
-    The engine holds raw rows, or sphered ones (`sphered`): where there are fewer rows than columns,
-    so that nothing of size (p, p) is made; and where the copy is small, since scores of raw rows
-    on nearly collinear columns carry rounding errors that change with the projection and end the
-    search early.
+    The engine holds the original samples, or sphered ones if `sphered` is true. Samples are sphered
+    if there are no more samples than features, so that no array of shape (p, p) is allocated, or if
+    the copy is small: with nearly collinear features, scores of the original samples have rounding
+    errors that vary with the projection and end the search early.
     """
 
     engine: Engine
     center: FloatArray  # (p,)
     scale: FloatArray  # (p,)
     basis: FloatArray  # (p, R)
-    spread: FloatArray  # (R,), standardized rows @ basis * spread have unit variances
+    spread: FloatArray  # (R,), standardized samples @ basis * spread have unit variances
     sphered: bool
-    constant: IntArray  # indices of constant columns
-    collinear: IntArray  # indices of columns that are combinations of others
+    constant: IntArray  # indices of constant features
+    collinear: IntArray  # indices of features that are linear combinations of others
 
     @property
     def n_active(self) -> int:
-        """Number of columns that are not constant."""
+        """Return the number of features that are not constant."""
         return len(self.scale) - len(self.constant)
 
     @property
     def few_rows(self) -> bool:
-        """Whether there are no more rows than columns."""
+        """Return whether the number of samples is at most the number of features."""
         return self.engine.n_samples <= len(self.scale)
 
     @property
     def identity(self) -> FloatArray:
-        """The identity on standardized columns, as a covariance of sphered rows, (R, R)."""
+        """Return the identity on standardized features, as a covariance of sphered samples."""
         return np.diag(self.spread**2)
 
     @property
     def sphering(self) -> FloatArray:
-        """Maps centered raw rows to sphered ones, (p, R)."""
+        """Return the matrix (p, R) that maps centered samples to sphered ones."""
         return self.basis * self.spread / self.scale[:, None]
 
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
-        """Moments by group of sphered rows, (n_groups, R[, R])."""
+        """Compute moments by group of sphered samples, (n_groups, R[, R])."""
         return group_moments(self.engine, n_groups, self._sphere(), groups)
 
     def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
-        """Moments of sphered rows that belong to every group by a share; `width` as in `sum`."""
+        """Compute moments of sphered samples from shares in groups; `width` as in `Engine.sum`."""
         return soft_moments(self.engine, memberships, self._sphere(), width)
 
-    def _sphere(self) -> Mapping:
-        return RowBlock.centered if self.sphered else multiplied_by(self.sphering)
+    def _sphere(self) -> RowMap:
+        return RowBlock.centered if self.sphered else multiply_rows_by(self.sphering)
 
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
-        """Maps the engine's centered rows to whitened coordinates."""
+        """Return the matrix that maps the engine's centered rows to whitened coordinates."""
         if self.sphered:
             return coordinates.whitener / self.spread[:, None]
         return coordinates.matrix
 
 
 def make_frame(engine: Engine) -> Frame:
-    """Standardize columns and find the directions in which rows differ."""
+    """Standardize features and find the directions in which samples vary.
+
+    Raise OverflowError if differences of values overflow.
+    """
     center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
         raise OverflowError("differences within a column overflow")
     constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
     if engine.n_samples <= engine.n_features:
-        own = engine.chosen(np.arange(engine.n_samples))
-        return _few_rows_frame(own, center, size, constant)
+        in_memory = engine.select_rows(np.arange(engine.n_samples))
+        return _make_few_rows_frame(in_memory, center, size, constant)
 
     subtract = bool(np.any(np.abs(center) > CENTERING_RATIO * size))
     engine = engine.centered_at(center, subtract=subtract)
-    total = group_moments(engine, 1, scaled_by(size), one_group).covariances[0]
+    total = group_moments(engine, 1, divide_rows_by(size), one_group).covariances[0]
     deviations = np.where(constant, 1.0, np.sqrt(np.diag(total)))
     total = total / np.outer(deviations, deviations)
     total[constant] = total[:, constant] = 0.0
     eigenvalues, vectors = linalg.eigh(total)
-    kept = np.flatnonzero(eigenvalues > RANK_TOLERANCE * max(eigenvalues[-1], 0.0))[::-1]
-    scale, basis, spread = size * deviations, vectors[:, kept], 1.0 / np.sqrt(eigenvalues[kept])
-    basis[constant] = 0.0  # exactly, where the eigenvectors have rounding errors
+    retained = np.flatnonzero(eigenvalues > RANK_TOLERANCE * max(eigenvalues[-1], 0.0))[::-1]
+    scale, basis, spread = (
+        size * deviations,
+        vectors[:, retained],
+        1.0 / np.sqrt(eigenvalues[retained]),
+    )
+    basis[constant] = 0.0  # remove rounding errors of the eigenvectors
     small = engine.n_samples * engine.n_features <= MAX_COPY_CELLS
     if small:
         sphering = basis * spread / scale[:, None]
-        sphered = multiplied_by(sphering)
-        engine = engine.mapped(lambda block: sphered(block).T)
+        sphere = multiply_rows_by(sphering)
+        engine = engine.mapped(lambda block: sphere(block).T)
     return Frame(
         engine,
         center,
@@ -172,14 +178,14 @@ def make_frame(engine: Engine) -> Frame:
         spread,
         sphered=small,
         constant=np.flatnonzero(constant),
-        collinear=_dependent_columns(total, np.flatnonzero(~constant), len(kept)),
+        collinear=_dependent_columns(total, np.flatnonzero(~constant), len(retained)),
     )
 
 
-def _few_rows_frame(
+def _make_few_rows_frame(
     engine: RowEngine, center: FloatArray, size: FloatArray, constant: AnyArray
 ) -> Frame:
-    """The same for no more rows than columns, by a thin singular value decomposition of rows."""
+    """Make a frame of at most as many samples as features, by a thin SVD of the samples."""
     rows = np.asarray(engine.X, dtype=np.float64) - center
     rows /= size
     rows[:, constant] = 0.0
@@ -188,8 +194,8 @@ def _few_rows_frame(
     deviations = np.where(constant, 1.0, np.sqrt(shares @ rows**2))
     rows /= deviations
     _, singular, right = linalg.svd(np.sqrt(shares)[:, None] * rows, full_matrices=False)
-    kept = singular**2 > RANK_TOLERANCE * singular[0] ** 2
-    basis, spread = right[kept].T, 1.0 / singular[kept]
+    retained = singular**2 > RANK_TOLERANCE * singular[0] ** 2
+    basis, spread = right[retained].T, 1.0 / singular[retained]
     return Frame(
         RowEngine(
             rows @ (basis * spread), engine.labels, engine.weights, n_threads=engine.n_threads
@@ -205,7 +211,7 @@ def _few_rows_frame(
 
 
 def _dependent_columns(total: FloatArray, active: IntArray, rank: int) -> IntArray:
-    """Columns that are linear combinations of the others, by pivoted QR of the correlations."""
+    """Return features that are linear combinations of others, by pivoted QR of correlations."""
     if rank == len(active):
         return np.empty(0, dtype=np.intp)
     pivots = linalg.qr(total[np.ix_(active, active)], mode="r", pivoting=True)[1]
@@ -213,7 +219,7 @@ def _dependent_columns(total: FloatArray, active: IntArray, rank: int) -> IntArr
 
 
 def whiten(frame: Frame, within: FloatArray, identity_share: float = 0.0) -> Coordinates:
-    """Coordinates in which `within`, a covariance of sphered rows, is the identity."""
+    """Return coordinates in which `within`, a covariance of sphered samples, is the identity."""
     eigenvalues, vectors = linalg.eigh(within)
     roots = np.sqrt(eigenvalues)
     whitener = frame.spread[:, None] * vectors / roots
@@ -222,22 +228,22 @@ def whiten(frame: Frame, within: FloatArray, identity_share: float = 0.0) -> Coo
 
 
 def sphered_coordinates(frame: Frame) -> Coordinates:
-    """Coordinates in which the covariance of all rows is the identity."""
+    """Return coordinates in which the covariance of all samples is the identity."""
     whitener, unwhitener = np.diag(frame.spread), np.diag(1.0 / frame.spread)
     return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener)
 
 
 def column_coordinates(frame: Frame) -> Coordinates:
-    """Coordinates in which directions of length one are components of length one."""
+    """Return coordinates in which directions of length one are components of length one."""
     factor: FloatArray = np.linalg.qr(frame.basis / frame.scale[:, None])[1]
     whitener = linalg.solve_triangular(factor, np.eye(len(factor)))
     return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor)
 
 
 def span_coordinates(frame: Frame) -> Coordinates:
-    """Coordinates of the plane that rows span, in which lengths are those of raw rows.
+    """Return coordinates of the subspace of the samples that preserve Euclidean distances.
 
-    The same as `column_coordinates` where no columns are collinear.
+    They equal those of `column_coordinates` if no features are collinear.
     """
     factor: FloatArray = np.linalg.qr(frame.basis * frame.scale[:, None])[1]
     unwhitener = linalg.solve_triangular(factor, np.eye(len(factor))).T

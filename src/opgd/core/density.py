@@ -1,14 +1,15 @@
-"""A density of whole rows from Gaussians inside a projection.
+"""Densities of samples in the space of the features, from Gaussians inside a projection.
 
-Likelihoods inside projections of different dimension cannot be compared, so the mixture on the
-scores is completed: given its scores, the rest of a row is one Gaussian, the same for all. With s
-the sphered row (total covariance I), scores z = D s, and D = factor @ span with orthonormal rows of
-`span`, the rest is standard normal and uncorrelated with the scores:
+Likelihoods inside projections of different dimensions cannot be compared. The mixture on the scores
+is therefore completed to a density of all features: the part of a sample outside the projection has
+one Gaussian distribution, common to all mixture components. With s the sphered sample (total
+covariance I), scores z = D s, and D = factor @ span with orthonormal rows of `span`, this remaining
+part is standard normal and uncorrelated with the scores:
 
     log p(x) = log sum_c pi_c N(z; m_c, S_c) + log|det factor| + log N(rest; 0, I) - log volume
 
-where `volume` is what sphering divides by. Where rows differ in fewer dimensions than there are
-columns, it is the density on the plane that they span.
+where `volume` is the volume in original units of a unit cube of sphered samples. Where features are
+linearly dependent, this is the density on the affine subspace that the samples span.
 """
 
 from dataclasses import dataclass
@@ -25,12 +26,12 @@ from opgd.core.types import AnyArray, FloatArray
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 FARTHEST_ROW = 1e150
-"""Sphered coordinates beyond this are cut: their squares would overflow."""
+"""Sphered coordinates are clipped at this value, so that their squares stay finite."""
 
 
 @dataclass(frozen=True)
 class RowDensity:
-    """The density of rows; `gaussians` describe the scores of centered rows on the directions."""
+    """Density of samples; `gaussians` are those of the scores of centered samples."""
 
     coordinates: Coordinates  # sphered
     gaussians: ProjectedGaussians
@@ -40,22 +41,22 @@ class RowDensity:
 
     @property
     def log_volume(self) -> float:
-        """Logarithm of the volume in raw units of a unit cube of sphered rows."""
+        """Return the log volume, in original units, of a unit cube of sphered samples."""
         back = self.coordinates.raw_axes  # (R, p)
         size = np.abs(back).max()
-        # large rows first: in the other order, small ones drown in the reflections of large ones
+        # large rows first: otherwise small rows lose their digits in the Householder reflections
         largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
         triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
         return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
 
     @property
     def constant(self) -> float:
-        """What is added to the logarithm of the projected density and of exp(-|rest|^2 / 2)."""
+        """Return the constant added to the log of the projected density and to -|rest|^2 / 2."""
         log_determinant = float(np.log(np.abs(np.diag(self.factor))).sum())
         return log_determinant - 0.5 * self.coordinates.rank * LOG_TWO_PI - self.log_volume
 
     def log_density(self, X: AnyArray) -> FloatArray:
-        """Logarithm of p(x) for rows, (n,)."""
+        """Return log p(x) for each sample, (n,)."""
         sphering, constant = self.coordinates.matrix, self.constant
         factors = self.form.factors(self.gaussians)
 
@@ -72,19 +73,20 @@ class RowDensity:
         return map_blocks(X, self.coordinates.center, block_log_density, 1)[:, 0]
 
     def mean_log_density(self, mean_log_joint: float) -> float:
-        """Mean of log p(x) over the rows that the model comes from.
+        """Return the mean of log p(x) over the samples that the model was fitted to.
 
-        Their sphered covariance is the identity, so the rest has mean square R - q exactly.
+        Their sphered covariance is the identity, so that |rest|^2 has mean R - q exactly.
         """
         rest = self.coordinates.rank - len(self.span)
         return mean_log_joint + self.constant - 0.5 * rest
 
     @property
     def n_parameters(self) -> int:
-        """Free numbers of the density.
+        """Return the number of free parameters of the density.
 
-        Weights, means and covariances of the scores; the plane of the projection (and its axes
-        inside it, where they matter); mean, covariance and regression on the scores of the rest.
+        These are weights, means and covariances of the scores; the subspace of the projection (and
+        the axes inside it, for diagonal covariances); mean and covariance of the rest, and its
+        regression on the scores.
         """
         n_gaussians, q = self.gaussians.means.shape
         rest = self.coordinates.rank - q
@@ -98,7 +100,7 @@ class RowDensity:
         )
 
     def sphered_moments(self) -> tuple[FloatArray, FloatArray]:
-        """Means (C, R) and covariances (C, R, R) of sphered rows of each Gaussian."""
+        """Return means (C, R) and covariances (C, R, R) of each Gaussian for sphered samples."""
         back = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
         inside = self.span.T @ back  # (R, q)
         variances = self.gaussians.variances
@@ -108,7 +110,7 @@ class RowDensity:
         return self.gaussians.means @ inside.T, rest + inside @ variances @ inside.T
 
     def draw(self, counts: AnyArray, rng: np.random.RandomState) -> FloatArray:
-        """So many rows of each Gaussian, (sum(counts), p)."""
+        """Draw counts[c] samples of each Gaussian c, (sum(counts), p)."""
         back = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
         n_rows, (rank, q) = int(counts.sum()), self.span.T.shape
         sphered = rng.normal(size=(n_rows, rank))
@@ -127,7 +129,7 @@ class RowDensity:
 
 
 def row_density(coordinates: Coordinates, projection: FittedProjection) -> RowDensity:
-    """Return the density of whole samples that completes a projection; coordinates are sphered."""
+    """Return the density in the space of the features; `coordinates` must be sphered."""
     span, factor = np.linalg.qr(coordinates.directions(projection.components).T)
     return RowDensity(coordinates, projection.gaussians, projection.form, span.T, factor.T)
 
@@ -137,8 +139,8 @@ def information_criteria(
 ) -> dict[str, float]:
     """Compute BIC, ICL and AIC; smaller is better.
 
-    `log_certainty` is sum_i log max_k p_ik, which ICL subtracts twice from BIC: the overlap of the
-    clusters.
+    `log_certainty` is sum_i log max_k p_ik. ICL subtracts it twice from BIC, which penalizes
+    overlapping clusters.
     """
     bic = -2 * log_likelihood + n_parameters * np.log(n_samples)
     return {

@@ -1,9 +1,9 @@
 """EM for a mixture of Gaussians inside a projection, block by block.
 
-The E-step is the kernel's log joint, and its sums are the kernel's statistics: posteriors times
-features. Rows with a label may be held to the Gaussians of their class. Variances are kept above a
-share of the pooled variance with which the EM began; the M-step under that bound is exact, so the
-likelihood never falls.
+The E-step uses the log joints of the kernel, and its sums are posteriors times features. Labeled
+samples can be restricted to the Gaussians of their class. Variances are bounded from below by a
+fraction of the initial pooled variance; the M-step under this bound is exact, so the likelihood
+never decreases.
 """
 
 from dataclasses import dataclass, replace
@@ -17,14 +17,14 @@ from opgd.core.products import times_rows
 from opgd.core.types import FloatArray, IntArray
 
 LEAST_VARIANCE = 1e-4
-"""Share of the pooled variance at the start below which no Gaussian may shrink."""
+"""Minimum variance, as a fraction of the initial pooled variance."""
 LEAST_WEIGHT = 1e-10
-"""Share of the rows below which a Gaussian is empty and stays as it was."""
+"""Fraction of the total weight below which a Gaussian counts as empty and is not updated."""
 
 
 @dataclass(frozen=True)
 class MixtureSums:
-    """What a block contributes to the likelihood and the M-step."""
+    """Partial sums of one block for the likelihood and the M-step."""
 
     log_likelihood: float  # without the constant of the normal density
     statistics: FloatArray  # (C, F), posteriors @ features'
@@ -37,7 +37,7 @@ class MixtureSums:
 
 @dataclass(frozen=True)
 class MixtureResult:
-    """Where the EM ended and how it went; likelihoods are means over the weight of the rows."""
+    """Result of the EM algorithm; log-likelihoods are weighted means over the samples."""
 
     gaussians: ProjectedGaussians
     log_likelihood: float
@@ -52,9 +52,9 @@ def block_posteriors(
     theta: FloatArray,
     gaussian_classes: IntArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Posteriors (C, n_rows) in a buffer, and the log density of every row.
+    """Return posteriors (C, n_rows), in a buffer, and log densities (n_rows,).
 
-    With `gaussian_classes`, rows whose label is 0 or more belong to Gaussians of that class.
+    With `gaussian_classes`, rows with a label of 0 or more belong to the Gaussians of that class.
     """
     joint = block_log_joint(block, features, theta, 0)
     if gaussian_classes is not None:
@@ -75,7 +75,7 @@ def block_mixture_sums(
     form: Form,
     gaussian_classes: IntArray | None,
 ) -> MixtureSums:
-    """The E-step of one block."""
+    """Compute the E-step of one block."""
     features = block_features(block, components, form)
     posteriors, log_density = block_posteriors(block, features, theta, gaussian_classes)
     if block.weights is None:
@@ -86,14 +86,14 @@ def block_mixture_sums(
 
 @dataclass(frozen=True)
 class Constraints:
-    """What the M-step has to respect.
+    """Constraints on the covariances in the M-step.
 
-    Variances are (1 - share) of their own and what is `added`, as where rows are too few to say
-    all of them; that maximizes the likelihood only where nothing is added.
+    Estimated variances are replaced by (1 - share) * variances + added, which regularizes them
+    where samples are few. The M-step maximizes the likelihood only if nothing is added.
     """
 
-    tied: bool = False  # whether all Gaussians have one covariance
-    least: float = LEAST_VARIANCE  # share of the pooled variance at the start
+    tied: bool = False  # whether all Gaussians share one covariance
+    least: float = LEAST_VARIANCE  # fraction of the initial pooled variance
     share: FloatArray | float = 0.0  # (C,)
     added: FloatArray | float = 0.0  # like the variances, (C, q) or (C, q, q)
 
@@ -108,20 +108,22 @@ def re_estimate(
     least: FloatArray,
     constraints: Constraints,
 ) -> ProjectedGaussians:
-    """The M-step: weights, means and variances from the sums, none below `least`."""
+    """Compute the M-step: weights, means, and variances clipped from below at `least`."""
     weights = statistics[:, -1]
     total = weights.sum()
     shares = weights / total
-    alive = shares > LEAST_WEIGHT
+    occupied = shares > LEAST_WEIGHT
     means, variances = last.means.copy(), last.variances.copy()
-    means[alive], variances[alive] = form.estimate(statistics[alive])
+    means[occupied], variances[occupied] = form.estimate(statistics[occupied])
     if constraints.tied:
-        pooled = np.tensordot(shares[alive] / shares[alive].sum(), variances[alive], axes=1)
-        variances[alive] = pooled
+        pooled = np.tensordot(
+            shares[occupied] / shares[occupied].sum(), variances[occupied], axes=1
+        )
+        variances[occupied] = pooled
     by_gaussian = (-1,) + (1,) * (variances.ndim - 1)
-    kept = np.broadcast_to(1 - np.asarray(constraints.share), len(means)).reshape(by_gaussian)
-    variances[alive] = (kept * variances + constraints.added)[alive]
-    variances[alive] = form.raised(variances[alive], least)
+    retained = np.broadcast_to(1 - np.asarray(constraints.share), len(means)).reshape(by_gaussian)
+    variances[occupied] = (retained * variances + constraints.added)[occupied]
+    variances[occupied] = form.clip_variances(variances[occupied], least)
     log_priors = np.log(np.maximum(shares, np.finfo(float).tiny))
     return ProjectedGaussians(log_priors, means, variances)
 
@@ -137,24 +139,24 @@ def fit_mixture(
     gaussian_classes: IntArray | None = None,
     constraints: Constraints = UNCONSTRAINED,
 ) -> MixtureResult:
-    """EM from `start` until an iteration brings less than `tol` per row.
+    """Run EM from `start` until an iteration gains less than `tol` per sample.
 
     Parameters
     ----------
-    engine : the rows
-    components : ndarray of shape (q, p), V' for the engine's centered rows
-    start : in the projection
+    engine : the samples
+    components : ndarray of shape (q, p), V' for the engine's centered samples
+    start : initial Gaussians in the projection
     gaussian_classes : ndarray of shape (C,) or None
-        Class of each Gaussian, where labels of rows (-1: none) are to be kept.
-    constraints : on the covariances
+        Class of each Gaussian, if labeled samples must stay in their class (label -1: unlabeled).
+    constraints : constraints on the covariances
     """
     priors = np.exp(start.log_priors)
     pooled = np.tensordot(priors / priors.sum(), start.variances, axes=1)
     least = constraints.least * pooled  # (q,) or (q, q)
-    gaussians = replace(start, variances=form.raised(start.variances, least))
+    gaussians = replace(start, variances=form.clip_variances(start.variances, least))
     history: list[float] = []
 
-    def expectation(gaussians: ProjectedGaussians) -> MixtureSums:
+    def compute_sums(gaussians: ProjectedGaussians) -> MixtureSums:
         theta = form.theta(gaussians)
         return engine.sum(
             lambda block: block_mixture_sums(block, components, theta, form, gaussian_classes),
@@ -162,7 +164,7 @@ def fit_mixture(
         )
 
     for n_iter in range(max_iter + 1):
-        sums = expectation(gaussians)
+        sums = compute_sums(gaussians)
         history.append(sums.log_likelihood / engine.total_weight)
         converged = n_iter > 0 and history[-1] - history[-2] < tol
         if converged or n_iter == max_iter:

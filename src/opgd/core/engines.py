@@ -1,8 +1,8 @@
-"""Going through the rows: blocks that fit the cache, on one thread or several.
+"""Sums over the samples, computed in blocks that fit the cache, on one or more threads.
 
-Everything that is learnt from rows is a sum over them, so an engine needs one verb: apply a
-function to every block of rows and add the results. Where the rows are is the engine's business:
-in memory or a memory map here, on the workers of a cluster in `opgd.dask`.
+Everything that is estimated from the samples is a sum over them, so the main operation of an engine
+is to apply a function to every block of rows and to add the results. `RowEngine` holds the rows in
+memory or in a memory map, `opgd._dask.engine.DaskEngine` on the workers of a cluster.
 """
 
 import math
@@ -25,11 +25,11 @@ MAX_BLOCK_ROWS = 16384
 MAX_BLOCK_CELLS = 3 * 2**17
 MAX_BUFFER_CELLS = 2**21
 CENTERING_RATIO = 16.0
-"""Beyond this |mean| / range, raw products lose digits that a centered block keeps."""
+"""Value of |mean| / range above which blocks are centered before products, to keep digits."""
 
 
 class Addable(Protocol):
-    """Results of blocks that can be combined."""
+    """Results of blocks that can be added."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -38,9 +38,10 @@ Sums = TypeVar("Sums", bound=Addable)
 
 
 class _OrderedSum(Generic[Sums]):
-    """A sum of numbered results in the order of their numbers, however they arrive.
+    """A sum of numbered results in the order of their numbers, whatever order they arrive in.
 
-    Threads add to it themselves: a main thread that wakes up for every block costs 5 % of a pass.
+    Threads add their results themselves: waking the main thread for every block takes 5 % of the
+    time of a pass.
     """
 
     def __init__(self) -> None:
@@ -50,6 +51,7 @@ class _OrderedSum(Generic[Sums]):
         self.value: Sums
 
     def add(self, number: int, result: Sums) -> None:
+        """Add a result, or store it until all results before it have been added."""
         with self._lock:
             self._waiting[number] = result
             while self._n_added in self._waiting:
@@ -59,13 +61,13 @@ class _OrderedSum(Generic[Sums]):
 
 
 class Workspace:
-    """Buffers that are allocated once and used again for every block of a thread."""
+    """Buffers that are allocated once and reused for every block of a thread."""
 
     def __init__(self) -> None:
         self._buffers: dict[tuple[str, Any], AnyArray] = {}
 
     def array(self, name: str, *shape: int, dtype: Any = np.float64) -> Any:
-        """An uninitialized, contiguous array; the same memory for the same name and type."""
+        """Return an uninitialized, contiguous array; equal names and dtypes share memory."""
         size = math.prod(shape)
         buffer = self._buffers.get((name, dtype))
         if buffer is None or buffer.size < size:
@@ -75,14 +77,14 @@ class Workspace:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Consecutive rows with what belongs to them.
+    """Consecutive rows with their labels and weights.
 
-    `X` holds rows minus what the engine already subtracted; the rest of the way to centered rows
-    is `rest`: centered = X - rest. Rows of float32 stay so, since the large products with them take
-    half the time; everything that is made of the products is float64.
+    The engine may have subtracted a part of the center from `X` already; `rest` is the remaining
+    part, so that centered = X - rest. Rows in float32 are not converted, since large products take
+    half the time in float32; results of these products are float64.
     """
 
-    rows: slice  # which of all rows
+    rows: slice  # position among all rows
     X: AnyArray  # (n_rows, n_features)
     rest: FloatArray  # (n_features,)
     labels: IntArray  # (n_rows,)
@@ -95,32 +97,32 @@ class RowBlock:
 
     @property
     def row_weights(self) -> FloatArray:
-        """Weights of the rows, ones where there are none."""
+        """Return the weights of the rows, ones by default."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
-    def alike(self, values: FloatArray) -> AnyArray:
-        """Values in the type of X, for a product with it."""
+    def cast_to_block_dtype(self, values: FloatArray) -> AnyArray:
+        """Return values in the dtype of X, for a product with X."""
         if values.dtype == self.X.dtype:
             return values
-        buffer: AnyArray = self.workspace.array("alike", *values.shape, dtype=self.X.dtype)
+        buffer: AnyArray = self.workspace.array("cast", *values.shape, dtype=self.X.dtype)
         buffer[...] = values
         return buffer
 
     def centered(self) -> FloatArray:
-        """Centered rows in a buffer of this block's workspace, float64."""
+        """Return the centered rows as float64, in a buffer of the workspace."""
         buffer: FloatArray = self.workspace.array("centered", *self.X.shape)
         return np.subtract(self.X, self.rest, out=buffer)
 
 
 Answer = Callable[[RowBlock], AnyArray]
-"""Something of every row of a block, (..., n_rows)."""
+"""Map a block to values for each of its rows, (..., n_rows)."""
 
 
 class Engine(ABC):
-    """Rows somewhere, with labels and weights.
+    """Samples with labels and weights, and operations on blocks of them.
 
-    Functions of blocks may have to travel to the rows: they should hold small arrays, never an
-    engine.
+    Functions of blocks may be sent to the workers of a cluster: they should refer to small arrays
+    only, never to an engine.
     """
 
     n_samples: int
@@ -134,82 +136,88 @@ class Engine(ABC):
 
     @property
     def count(self) -> float:
-        """How many rows these are worth: their weight, but at least Kish's effective number."""
+        """Return the effective number of samples: the weight, but at least Kish's size."""
         return max(self.total_weight, self.total_weight**2 / self.total_square_weight)
 
     @abstractmethod
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
         """Apply `function` to every block and add the results.
 
-        `width` is the number of cells for which the function needs buffers, per row.
+        `width` is the number of buffer cells that the function needs per row.
         """
 
     @abstractmethod
     def centered_at(self, center: FloatArray, *, subtract: bool) -> Self:
-        """The same rows about another center; `subtract` as in `RowEngine`."""
+        """Return an engine with another center; `subtract` as in `RowEngine`."""
 
     @abstractmethod
     def with_block_rows(self, least: int) -> Self:
-        """The same rows in blocks of at least so many."""
+        """Return an engine whose blocks have at least `least` rows, if there are that many."""
 
     @abstractmethod
     def mapped(self, function: Answer) -> "Engine":
-        """Rows that are answers (n_columns, n_rows), with the labels and weights of these."""
+        """Return an engine whose rows are results (n_columns, n_rows); labels and weights stay."""
 
     @abstractmethod
-    def positions(
+    def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
-        """Which rows have labels that `accept` takes: all, or at most so many, evenly spaced."""
+        """Return the indices of rows whose labels `accept` is true for.
+
+        If there are more than `most`, return at most `most` of them, evenly spaced.
+        """
 
     @abstractmethod
-    def chosen(self, positions: IntArray) -> "RowEngine":
-        """Some of the rows, copied into memory; positions ascend."""
+    def select_rows(self, positions: IntArray) -> "RowEngine":
+        """Return an engine with copies in memory of the rows at `positions`, which ascend."""
 
     def sample(self, size: int) -> "RowEngine":
-        """So many rows, one at random from each of as many equal stretches; always the same."""
+        """Return a stratified sample: one random row from each of `size` equal ranges.
+
+        The sample is the same in every call.
+        """
         places = (np.arange(size) + np.random.default_rng(0).random(size)) / size
-        return self.chosen((places * self.n_samples).astype(np.intp))
+        return self.select_rows((places * self.n_samples).astype(np.intp))
 
 
 def choose_block_rows(n_features: int) -> int:
-    """Return the number of rows of a block that fits the cache."""
+    """Return the number of rows of a block that fits into the cache."""
     return int(np.clip(MAX_BLOCK_CELLS // max(n_features, 1), 256, MAX_BLOCK_ROWS))
 
 
 def split_rows(
     n_samples: int, n_features: int, block_rows: int | None = None, width: int = 0
 ) -> list[slice]:
-    """Cut rows into blocks of equal size; `width` as in `Engine.sum`."""
+    """Split rows into blocks of equal size; `width` as in `Engine.sum`."""
     most = min(
         block_rows or choose_block_rows(n_features), max(MAX_BUFFER_CELLS // max(width, 1), 64)
     )
     n_blocks = -(-n_samples // most)
-    # an even number suits two threads
+    # an even number of blocks keeps two threads busy until the end
     n_blocks = min(n_blocks + n_blocks % 2, n_samples) if n_blocks > 1 else 1
     ends = [n_samples * k // n_blocks for k in range(n_blocks + 1)]
     return [slice(first, last) for first, last in pairwise(ends)]
 
 
 class RowEngine(Engine):
-    """Rows in memory (or in a memory map), cut into blocks for one or more threads.
+    """Samples in memory (or in a memory map), split into blocks for one or more threads.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float64 or float32; never copied as a whole
-    labels : ndarray of shape (n_samples,), codes of the rows' classes or Gaussians
+    labels : ndarray of shape (n_samples,), codes of classes or Gaussians
     weights : ndarray of shape (n_samples,) or None for all ones
     center : ndarray of shape (n_features,) or None for zeros
     subtract : bool
-        Hand out blocks with `center` already subtracted (a copy of the block). Needed where
-        products of raw rows would lose digits: float32 rows, or rows far from the origin.
+        Whether to subtract `center` from a copy of each block. This is needed where products of
+        the rows would lose digits: in float32, or far from the origin.
     double : bool
-        Hand out float64 blocks, whatever the type of the rows.
+        Whether to convert blocks to float64, whatever the dtype of the rows.
     n_threads : int
-        Threads take one block after the other, and results are added in the order of the rows:
-        any number of threads gives the same bits.
+        Number of threads. Results are added in the order of the rows, so they are identical for
+        any number of threads.
     first_row : int
-        Where these rows begin among all rows, if they are a part of some.
+        Index of the first row among all rows, if these are a part of them.
     """
 
     def __init__(
@@ -247,7 +255,7 @@ class RowEngine(Engine):
     def total_square_weight(self) -> float:  # type: ignore[override]
         return float(self.n_samples if self.weights is None else self.weights @ self.weights)
 
-    def chosen(self, positions: IntArray) -> "RowEngine":
+    def select_rows(self, positions: IntArray) -> "RowEngine":
         weights = None if self.weights is None else self.weights[positions]
         return RowEngine(
             self.X[positions],
@@ -259,7 +267,7 @@ class RowEngine(Engine):
             n_threads=self.n_threads,
         )
 
-    def positions(
+    def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
         found = np.flatnonzero(accept(self.labels))
@@ -289,7 +297,7 @@ class RowEngine(Engine):
         )
 
     def blocks(self, width: int = 0) -> Iterator[RowBlock]:
-        """All blocks in the order of the rows, one at a time; `width` as in `sum`."""
+        """Yield all blocks in the order of the rows; `width` as in `sum`."""
         for rows in self._split(width):
             yield self._block(rows, self._workspaces[0])
 
@@ -297,12 +305,12 @@ class RowEngine(Engine):
         return split_rows(self.n_samples, self.n_features, self.block_rows, width)
 
     def _block(self, rows: slice, workspace: Workspace) -> RowBlock:
-        """Return the block of these rows, in buffers of the workspace."""
+        """Return the block of these rows, with buffers from the workspace."""
         X, rest = self.X[rows], self.center
         if self.subtract:
             dtype = np.dtype(np.float64) if self.double else self.X.dtype
             origin = self.center.astype(dtype)
-            with np.errstate(over="ignore", invalid="ignore"):  # `locate_columns` looks for it
+            with np.errstate(over="ignore", invalid="ignore"):  # `locate_columns` checks for it
                 X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
             rest = self.center - origin
         weights = None if self.weights is None else self.weights[rows]
@@ -314,9 +322,9 @@ class RowEngine(Engine):
             return reduce(add, map(function, self.blocks(width)))
         pending, total = deque(enumerate(self._split(width))), _OrderedSum[Sums]()
 
-        def take_blocks(workspace: Workspace) -> None:
+        def process_blocks(workspace: Workspace) -> None:
             try:
-                while (task := _take(pending)) is not None:
+                while (task := _pop_task(pending)) is not None:
                     number, rows = task
                     total.add(number, function(self._block(rows, workspace)))
             except BaseException:
@@ -325,14 +333,14 @@ class RowEngine(Engine):
 
         with ThreadPoolExecutor(self.n_threads) as pool:
             try:
-                list(pool.map(take_blocks, self._workspaces))
+                list(pool.map(process_blocks, self._workspaces))
             finally:
-                pending.clear()  # after an interrupt, threads end with the block they have
+                pending.clear()  # after an interrupt, threads finish their current block only
         return total.value
 
 
-def _take(pending: deque[tuple[int, slice]]) -> tuple[int, slice] | None:
-    """Take the next block, None where there are no more; safe in any thread."""
+def _pop_task(pending: deque[tuple[int, slice]]) -> tuple[int, slice] | None:
+    """Remove and return the next block, or None after the last one; thread-safe."""
     try:
         return pending.popleft()
     except IndexError:

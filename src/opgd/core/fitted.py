@@ -1,4 +1,4 @@
-"""A fitted projection: all that the scoring of new samples needs."""
+"""A fitted projection, with everything needed to score new samples."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class FittedProjection:
-    """Components, and the Gaussians of the scores on them.
+    """Components, and Gaussians of the scores on them.
 
     With z = V'(x - center) the scores of a centered sample, m_c and S_c the mean and covariance of
     Gaussian c there,
@@ -25,7 +25,7 @@ class FittedProjection:
         log_joint[i, c]         = log pi_c - 1/2 log|S_c| - 1/2 (z_i - m_c)' S_c^-1 (z_i - m_c)
         squared_distances[i, c] = (z_i - m_c)' S_c^-1 (z_i - m_c)
 
-    A model of whole samples is one whose components span everything.
+    A model without projection is one whose components span the space of the features.
     """
 
     center: FloatArray  # (p,)
@@ -33,11 +33,11 @@ class FittedProjection:
     gaussians: ProjectedGaussians  # of the scores of centered samples
     form: Form
     gaussian_classes: IntArray  # (C,), ascending from 0
-    temperature: float = 1.0  # divides log joints by class
+    temperature: float = 1.0  # divisor of the log joints by class
 
     @property
     def n_components(self) -> int:
-        """Return q."""
+        """Return q, the number of components."""
         return len(self.components)
 
     @property
@@ -63,7 +63,10 @@ class FittedProjection:
         return self._log_joint_by(each, X)
 
     def class_log_joint(self, X: AnyArray) -> FloatArray:
-        """Return log joints summed over the Gaussians of each class, over temperature, (n, K)."""
+        """Return log joints of the classes, divided by the temperature, (n, K).
+
+        The joint of a class is the sum over its Gaussians.
+        """
         by_class = self._log_joint_by(self.gaussian_classes, X)
         by_class /= self.temperature
         return by_class

@@ -1,6 +1,6 @@
 """Gaussians inside a projection, as linear functions of features of the scores.
 
-With z the scores of a row, m_c and S_c the projected mean and covariance of Gaussian c,
+With z the scores of a sample, m_c and S_c the projected mean and covariance of Gaussian c,
 
     log_joint[c] = log pi_c - 1/2 log|S_c| - 1/2 (z - m_c)' S_c^-1 (z - m_c)
                  = theta[c] . features(z)
@@ -9,13 +9,14 @@ where features(z) holds the squares (or all products) of the scores, the scores,
 forms share this: "diag", where S_c is the diagonal of V'Sigma_c V (the paper), and "full".
 Buffers are class-major: (n_functions, n_rows) and (n_gaussians, n_rows).
 
-The same density one score at a time: with y_j the j-th score, given those before it, as a standard
-normal, and f_j the factor that made it one,
+The log joint can also be computed one score at a time. With y_j the j-th score, conditional on the
+scores before it and standardized, and f_j the factor that standardizes it,
 
     log_joint[c] = log pi_c + sum_j (log f_j - 1/2 y_j^2).
 
-Nothing is expanded there, so rows far away keep their digits, and partial sums are the densities
-of the first scores: this serves prediction and ordering, where the first serves the search.
+No square is expanded here, so the result is accurate for samples far from all means, and partial
+sums are the log densities of the first scores. Prediction and ordering use this expression; the
+search uses the linear one, which is faster.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,10 @@ from opgd.core.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class ProjectedGaussians:
-    """Means and covariances in the projection; variances are (C, q) or (C, q, q) by form."""
+    """Priors, means and covariances of Gaussians in the projection.
+
+    Variances have shape (C, q) in the diagonal form and (C, q, q) in the full form.
+    """
 
     log_priors: FloatArray  # (C,)
     means: FloatArray  # (C, q)
@@ -49,12 +53,12 @@ class ProjectedGaussians:
 
 
 class Form(Protocol):
-    """A form of projected covariances, as the kernel, prediction and ordering need it."""
+    """Operations that depend on whether projected covariances are diagonal or full."""
 
     name: str
-    """Value of `covariance_type` that stands for the form."""
+    """Value of `covariance_type` that selects the form."""
     spans_only: bool
-    """Whether only the span of the components matters, not the components themselves."""
+    """Whether the objective depends on the span of the components only."""
 
     def n_variances(self, n_components: int) -> int: ...
 
@@ -76,7 +80,7 @@ class Form(Protocol):
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]: ...
 
-    def raised(self, variances: FloatArray, least: FloatArray) -> FloatArray: ...
+    def clip_variances(self, variances: FloatArray, least: FloatArray) -> FloatArray: ...
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray: ...
 
@@ -86,7 +90,7 @@ class Form(Protocol):
 
 
 class DiagonalForm:
-    """Scores are independent within a Gaussian: features = [z*z, z, 1]."""
+    """Diagonal covariances: scores are independent within a Gaussian, features = [z*z, z, 1]."""
 
     name = "diag"
     spans_only = False
@@ -96,26 +100,27 @@ class DiagonalForm:
         return n_components
 
     def n_functions(self, n_components: int) -> int:
+        """Return the number of features, F."""
         return 2 * n_components + 1
 
     def project(self, directions: FloatArray, products: FloatArray) -> FloatArray:
-        """Variances v'Sigma_c v, (C, q); products[c] = directions @ Sigma_c is (q, R)."""
+        """Return the variances v'Sigma_c v, (C, q); products[c] is directions @ Sigma_c, (q, R)."""
         return np.einsum("cqr,qr->cq", products, directions)
 
     def theta(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Coefficients of the features, (C, 2q + 1)."""
+        """Return the coefficients of the features, (C, 2q + 1)."""
         m, s = gaussians.means, gaussians.variances
         constant = gaussians.log_priors - 0.5 * np.sum(np.log(s) + m * m / s, axis=1)
         return np.hstack([-0.5 / s, m / s, constant[:, None]])
 
     def fill(self, features: FloatArray, n_components: int) -> None:
-        """Complete a feature buffer (F, n) whose score rows are set."""
+        """Fill a feature buffer (F, n) in which the scores are set already."""
         scores = features[n_components:-1]
         np.multiply(scores, scores, out=features[:n_components])
         features[-1] = 1.0
 
     def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None:
-        """Slopes by feature, (F, n), to slopes by score, (q, n)."""
+        """Convert derivatives by feature, (F, n), to derivatives by score, (q, n), into `out`."""
         n_components = len(scores)
         np.multiply(slopes[:n_components], scores, out=out)
         out *= 2.0
@@ -124,7 +129,10 @@ class DiagonalForm:
     def moment_slopes(
         self, statistics: FloatArray, gaussians: ProjectedGaussians
     ) -> tuple[FloatArray, FloatArray]:
-        """Slopes by projected mean and variance, (C, q) each, from weights' @ features."""
+        """Return derivatives by projected mean and variance, (C, q) each.
+
+        `statistics` is weights' @ features.
+        """
         m, s = gaussians.means, gaussians.variances
         n_components = m.shape[1]
         squares, firsts = statistics[:, :n_components], statistics[:, n_components:-1]
@@ -133,35 +141,35 @@ class DiagonalForm:
         return (firsts - r * m) / s, (about_mean / s - r) / (2 * s)
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
-        """sum_c G_S,c V'Sigma_c, (q, R)."""
+        """Return sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cq,cqr->qr", slopes, products)
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Means and variances, (C, q) each, from posteriors @ features'."""
+        """Return means and variances, (C, q) each, from posteriors @ features'."""
         n_components = statistics.shape[1] // 2
         averages = statistics[:, :-1] / statistics[:, -1:]
         means = averages[:, n_components:]
         return means, averages[:, :n_components] - means * means
 
-    def raised(self, variances: FloatArray, least: FloatArray) -> FloatArray:
-        """Variances, none of them below `least` (q,)."""
+    def clip_variances(self, variances: FloatArray, least: FloatArray) -> FloatArray:
+        """Return variances clipped from below at `least` (q,)."""
         return np.maximum(variances, least)
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Inverse standard deviations, (C, q)."""
+        """Return inverse standard deviations, (C, q)."""
         return 1.0 / np.sqrt(gaussians.variances)
 
     def standardize(
         self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
     ) -> FloatArray:
-        """Score j as a standard normal for every Gaussian, into `out` (C, n); its factor, (C,)."""
+        """Standardize score j for every Gaussian into `out` (C, n); return the factors, (C,)."""
         np.subtract(scores[j], means[:, j, None], out=out)
         out *= factors[:, j, None]
         return factors[:, j]
 
 
 class FullForm:
-    """Any covariance within a Gaussian: features = [z_j z_l for j <= l, z, 1]."""
+    """Full covariances: features = [z_j z_l for j <= l, z, 1]."""
 
     name = "full"
     spans_only = True
@@ -171,20 +179,21 @@ class FullForm:
         return n_components * (n_components + 1) // 2
 
     def n_functions(self, n_components: int) -> int:
+        """Return the number of features, F."""
         return n_components * (n_components + 3) // 2 + 1
 
     def project(self, directions: FloatArray, products: FloatArray) -> FloatArray:
-        """Covariances V'Sigma_c V, (C, q, q)."""
+        """Return the covariances V'Sigma_c V, (C, q, q)."""
         covariances = products @ directions.T
         return 0.5 * (covariances + covariances.transpose(0, 2, 1))
 
     def theta(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Coefficients of the features, (C, q(q+3)/2 + 1)."""
+        """Return the coefficients of the features, (C, q(q+3)/2 + 1)."""
         m = gaussians.means
         factors = np.linalg.cholesky(gaussians.variances)
         precisions = np.linalg.inv(gaussians.variances)
         first, second = np.triu_indices(m.shape[1])
-        # a product z_j z_l with j < l stands for both of its places in the quadratic form
+        # a product z_j z_l with j < l occurs twice in the quadratic form
         pairs = -np.where(first == second, 0.5, 1.0) * precisions[:, first, second]
         linear = np.einsum("cjl,cl->cj", precisions, m)
         half_log_det = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
@@ -192,14 +201,14 @@ class FullForm:
         return np.hstack([pairs, linear, constant[:, None]])
 
     def fill(self, features: FloatArray, n_components: int) -> None:
-        """Complete a feature buffer (F, n) whose score rows are set."""
+        """Fill a feature buffer (F, n) in which the scores are set already."""
         scores = features[-1 - n_components : -1]
         for j, rows in enumerate(_pair_rows(n_components)):
             np.multiply(scores[j:], scores[j], out=features[rows])
         features[-1] = 1.0
 
     def pull_back(self, slopes: FloatArray, scores: FloatArray, out: FloatArray) -> None:
-        """Slopes by feature, (F, n), to slopes by score, (q, n)."""
+        """Convert derivatives by feature, (F, n), to derivatives by score, (q, n), into `out`."""
         n_components = len(scores)
         out[:] = slopes[-1 - n_components : -1]
         for j, rows in enumerate(_pair_rows(n_components)):
@@ -209,7 +218,10 @@ class FullForm:
     def moment_slopes(
         self, statistics: FloatArray, gaussians: ProjectedGaussians
     ) -> tuple[FloatArray, FloatArray]:
-        """Slopes by projected mean (C, q) and covariance (C, q, q), from weights' @ features."""
+        """Return derivatives by projected mean (C, q) and covariance (C, q, q).
+
+        `statistics` is weights' @ features.
+        """
         m = gaussians.means
         precisions = np.linalg.inv(gaussians.variances)
         seconds, firsts, r = self._sums(statistics, m.shape[1])
@@ -221,28 +233,28 @@ class FullForm:
         return by_mean, by_covariance
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
-        """sum_c G_S,c V'Sigma_c, (q, R)."""
+        """Return sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cjl,clr->jr", slopes, products)
 
     def _sums(
         self, statistics: FloatArray, n_components: int
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Weighted sums of products (C, q, q), of scores (C, q), and of ones (C,)."""
+        """Return weighted sums of products (C, q, q), of scores (C, q), and of ones (C,)."""
         first, second = np.triu_indices(n_components)
         seconds = np.empty((len(statistics), n_components, n_components))
         seconds[:, first, second] = seconds[:, second, first] = statistics[:, : len(first)]
         return seconds, statistics[:, len(first) : -1], statistics[:, -1]
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Means (C, q) and covariances (C, q, q), from posteriors @ features'."""
-        # F = q (q + 3) / 2 + 1
+        """Return means (C, q) and covariances (C, q, q) from posteriors @ features'."""
+        # solve F = q (q + 3) / 2 + 1 for q
         n_components = int(np.sqrt(2 * statistics.shape[1] + 0.25) - 1.5)
         seconds, firsts, weights = self._sums(statistics, n_components)
         means = firsts / weights[:, None]
         return means, seconds / weights[:, None, None] - means[:, :, None] * means[:, None, :]
 
-    def raised(self, variances: FloatArray, least: FloatArray) -> FloatArray:
-        """Covariances, none of them below `least` (q, q) in any direction."""
+    def clip_variances(self, variances: FloatArray, least: FloatArray) -> FloatArray:
+        """Return covariances clipped from below at `least` (q, q) in every direction."""
         factor = np.linalg.cholesky(least)
         inverse = np.linalg.inv(factor)
         eigenvalues, vectors = np.linalg.eigh(inverse @ variances @ inverse.T)
@@ -252,7 +264,7 @@ class FullForm:
         return (back * np.maximum(eigenvalues, 1.0)[:, None, :]) @ back.transpose(0, 2, 1)
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Inverse Cholesky factors, (C, q, q), lower triangular."""
+        """Return inverse Cholesky factors, (C, q, q), lower triangular."""
         return np.stack(
             [
                 linalg.solve_triangular(np.linalg.cholesky(S), np.eye(len(S)), lower=True)
@@ -263,7 +275,7 @@ class FullForm:
     def standardize(
         self, j: int, scores: FloatArray, means: FloatArray, factors: FloatArray, out: FloatArray
     ) -> FloatArray:
-        """Score j given those before it, as a standard normal, into `out`; its factor."""
+        """Standardize score j, conditional on those before it, into `out`; return the factors."""
         row = factors[:, j, : j + 1]
         np.matmul(row, scores[: j + 1], out=out)
         out -= np.sum(row * means[:, : j + 1], axis=1)[:, None]
@@ -271,7 +283,7 @@ class FullForm:
 
 
 def _pair_rows(n_components: int) -> list[slice]:
-    """Rows of the features z_j z_l, l = j..q-1, for every j; the order of np.triu_indices."""
+    """Return, for every j, the rows of the features z_j z_l, l = j..q-1 (as np.triu_indices)."""
     ends = np.cumsum([0, *range(n_components, 0, -1)])
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 

@@ -1,8 +1,8 @@
-"""The hot path: one block of rows in, a few small sums out.
+"""Value and gradient of the objective for one block of rows, as small sums that can be added.
 
-All arrays with a row for every data row are class-major buffers of the block's workspace, small
-enough for the cache; reductions run along the first axis. There is no array of shape (rows,
-Gaussians, components).
+Arrays with an entry per row are class-major buffers of the block's workspace, small enough for
+the cache; reductions run along the first axis. No array of shape (rows, Gaussians, components) is
+allocated.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from opgd.core.types import AnyArray, FloatArray
 
 @dataclass(frozen=True)
 class KernelSums:
-    """What a block contributes to the value and the gradient."""
+    """Partial sums of one block for the value and the gradient."""
 
     value: float
     row_slopes: FloatArray  # G_Z' (X - center), (q, p)
@@ -33,17 +33,17 @@ class KernelSums:
 
 
 def block_scores(block: RowBlock, components: FloatArray, out: FloatArray) -> FloatArray:
-    """Scores V'(x - center) of a block, (q, n_rows)."""
-    # BLAS is up to twice as fast when the long side comes first; turning the result costs little
+    """Compute the scores V'(x - center) of a block into `out`, (q, n_rows)."""
+    # BLAS is up to twice as fast when the long side comes first; transposing costs little
     shape = block.n_rows, len(components)
     by_row = block.workspace.array("by_row", *shape, dtype=block.X.dtype)
-    rows_times(block.X, block.alike(np.ascontiguousarray(components.T)), by_row)
+    rows_times(block.X, block.cast_to_block_dtype(np.ascontiguousarray(components.T)), by_row)
     np.subtract(by_row.T, (components @ block.rest)[:, None], out=out)
     return out
 
 
 def block_features(block: RowBlock, components: FloatArray, form: Form) -> FloatArray:
-    """features(V'(x - center)) of a block, (F, n_rows)."""
+    """Compute features(V'(x - center)) of a block, (F, n_rows)."""
     n_components = len(components)
     shape = form.n_functions(n_components), block.n_rows
     features: FloatArray = block.workspace.array("features", *shape)
@@ -55,7 +55,7 @@ def block_features(block: RowBlock, components: FloatArray, form: Form) -> Float
 def block_log_joint(
     block: RowBlock, features: FloatArray, theta: FloatArray, n_padding: int
 ) -> FloatArray:
-    """Log joints theta @ features, (C + n_padding, n_rows); padding rows are -inf."""
+    """Compute log joints theta @ features, (C + n_padding, n_rows); padding rows are -inf."""
     n_gaussians = len(theta)
     buffer: FloatArray = block.workspace.array("joint", n_gaussians + n_padding, block.n_rows)
     times_columns(theta, features, buffer[:n_gaussians])
@@ -66,7 +66,7 @@ def block_log_joint(
 def log_ratios(
     block: RowBlock, joint: FloatArray, n_gaussians: int, targets: Targets
 ) -> tuple[FloatArray, AnyArray, FloatArray]:
-    """Turn log joints into posteriors in place; return what the value and targets need.
+    """Convert log joints to posteriors in place; return the log ratios and the targets.
 
     Returns
     -------
@@ -84,13 +84,13 @@ def log_ratios(
     if targets.n_allowed == 1:
         log_targeted = shares[0].copy()
         shares.fill(1.0)
-    else:  # a second log-sum-exp: all of a row's own Gaussians may be far below the strongest
-        own_peak = shares.max(axis=0)
-        shares -= own_peak
+    else:  # a second log-sum-exp: all targeted Gaussians may be far below the strongest one
+        targeted_peak = shares.max(axis=0)
+        shares -= targeted_peak
         np.exp(shares, out=shares)
-        own_total = shares.sum(axis=0)
-        shares /= own_total
-        log_targeted = np.log(own_total) + own_peak
+        targeted_total = shares.sum(axis=0)
+        shares /= targeted_total
+        log_targeted = np.log(targeted_total) + targeted_peak
     np.exp(joint, out=joint)
     total = log_joint.sum(axis=0)
     log_joint /= total
@@ -99,20 +99,20 @@ def log_ratios(
 
 
 def block_value(block: RowBlock, log_joint: FloatArray, targets: Targets) -> float:
-    """sum_i w_i log(targeted density / total density) over a block.
+    """Compute sum_i w_i log(targeted density / total density) over a block.
 
-    The log joints, (C, n), are used up.
+    The log joints, (C, n), are overwritten.
     """
     n_gaussians, n_rows = log_joint.shape
     allowed = targets.allowed(block.labels, log_joint)  # (n_allowed, n)
-    own = log_joint[np.minimum(allowed, n_gaussians - 1), np.arange(n_rows)]
-    own[allowed == n_gaussians] = -np.inf
-    log_ratio = log_sum(own) - log_sum(log_joint)
+    targeted = log_joint[np.minimum(allowed, n_gaussians - 1), np.arange(n_rows)]
+    targeted[allowed == n_gaussians] = -np.inf
+    log_ratio = log_sum(targeted) - log_sum(log_joint)
     return float(log_ratio.sum() if block.weights is None else block.weights @ log_ratio)
 
 
 def log_sum(values: FloatArray) -> FloatArray:
-    """Log-sum-exp along the first axis; the values are used up."""
+    """Compute log-sum-exp along the first axis; the values are overwritten."""
     peak = values.max(axis=0)
     values -= peak
     np.exp(values, out=values)
@@ -122,18 +122,18 @@ def log_sum(values: FloatArray) -> FloatArray:
 def block_sums(
     block: RowBlock, components: FloatArray, theta: FloatArray, form: Form, targets: Targets
 ) -> KernelSums:
-    """Value of a block, and the sums from which its gradient follows.
+    """Compute the value of a block and the sums from which the gradient is computed.
 
-    With posteriors p and targets t (one, or a softmax over a class's own Gaussians), the weights
+    With posteriors p and targets t (one, or a softmax over the Gaussians of the class), the weights
     W = w_i (t - p) of rows and Gaussians give
 
-        G_Z        = pullback of theta' W through the features    (slopes by score)
+        G_Z        = pullback of theta' W through the features    (derivatives by score)
         row_slopes = G_Z (X - center)
         statistics = W features'
 
     Parameters
     ----------
-    components : ndarray of shape (q, p), V' for raw rows
+    components : ndarray of shape (q, p), V' for rows that are not centered
     theta : ndarray of shape (C, F), see `opgd.core.gaussians`
     """
     n_gaussians, n_rows, workspace = len(theta), block.n_rows, block.workspace
@@ -155,7 +155,7 @@ def block_sums(
     times_columns(theta.T, weights, slopes)
     score_slopes = workspace.array("score_slopes", len(components), n_rows)
     form.pull_back(slopes, scores, score_slopes)
-    row_slopes: FloatArray = times_rows(block.alike(score_slopes), block.X)
+    row_slopes: FloatArray = times_rows(block.cast_to_block_dtype(score_slopes), block.X)
     row_slopes = row_slopes.astype(np.float64, copy=False)
     row_slopes -= np.outer(score_slopes.sum(axis=1), block.rest)
     return KernelSums(value, row_slopes, times_rows(weights, features.T))

@@ -1,4 +1,4 @@
-"""Weights, means and covariances of groups of rows, by blocks that can be added."""
+"""Weights, means and covariances of groups of samples, computed block by block and added."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from opgd.core.types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Moments:
-    """What is kept of every group (class, subclass, cluster): sizes, centers and shapes.
+    """Weights, means and covariances of groups (classes, subclasses or clusters).
 
-    Covariances divide by the group's weight, as in the paper (Section 3.1). Two of these add up to
-    the moments of the rows of both (Chan, Golub & LeVeque), so centers may be far apart without
-    the loss of digits that sums of raw squares would suffer.
+    Covariances divide by the group's weight, as in the paper (Section 3.1). Adding two instances
+    gives the moments of their samples together, by the update of Chan, Golub & LeVeque: sums of
+    raw squares would lose digits where means are far from the origin.
     """
 
     weights: FloatArray  # (n_groups,)
-    square_weights: FloatArray  # (n_groups,), sums of squared weights of rows
+    square_weights: FloatArray  # (n_groups,), sums of squared sample weights
     means: FloatArray  # (n_groups, n_features)
     covariances: FloatArray  # (n_groups, n_features, n_features)
 
@@ -43,47 +43,47 @@ class Moments:
 
     @property
     def counts(self) -> FloatArray:
-        """How many rows a group is worth, (n_groups,).
+        """Return the effective number of samples of each group, (n_groups,).
 
-        The sum of weights, so that a row of weight two is two rows; but no less than Kish's
-        effective number, so that weights may also be scaled to any sum.
+        It is the sum of weights, so that a sample of weight two counts as two samples, but at
+        least Kish's effective sample size, so that weights may be scaled to any sum.
         """
         return np.maximum(self.weights, self.weights**2 / self.square_weights)
 
     @property
     def priors(self) -> FloatArray:
-        """Share of each group in the weight, (n_groups,)."""
+        """Return the share of each group in the total weight, (n_groups,)."""
         priors: FloatArray = self.weights / self.weights.sum()
         return priors
 
     @property
     def mean(self) -> FloatArray:
-        """Mean of all rows, (n_features,)."""
+        """Return the mean of all samples, (n_features,)."""
         return self.priors @ self.means
 
     @property
     def within(self) -> FloatArray:
-        """Sigma_W, the pooled covariance of rows about their group's mean."""
+        """Return Sigma_W, the pooled covariance of samples about the means of their groups."""
         return np.tensordot(self.priors, self.covariances, axes=1)
 
     @property
     def between(self) -> FloatArray:
-        """Sigma_B, the covariance of the groups' means."""
+        """Return Sigma_B, the covariance of the means of the groups."""
         steps = np.sqrt(self.priors)[:, None] * (self.means - self.mean)
         return steps.T @ steps
 
     @property
     def total(self) -> FloatArray:
-        """Sigma = Sigma_W + Sigma_B, the covariance of all rows."""
+        """Return Sigma = Sigma_W + Sigma_B, the covariance of all samples."""
         return self.within + self.between
 
     def mapped(self, matrix: FloatArray) -> "Moments":
-        """Moments of the rows x @ matrix; matrix (n_features, n_new)."""
+        """Return the moments of the samples x @ matrix; matrix has shape (n_features, n_new)."""
         covariances = matrix.T @ self.covariances @ matrix
         return Moments(self.weights, self.square_weights, self.means @ matrix, covariances)
 
-    def merged(self, parents: IntArray, n_parents: int) -> "Moments":
-        """Moments of unions of groups: group g belongs to union `parents[g]`."""
+    def merge(self, parents: IntArray, n_parents: int) -> "Moments":
+        """Return the moments of unions of groups; group g belongs to union `parents[g]`."""
         member = parents == np.arange(n_parents)[:, None]  # (n_parents, n_groups)
         weights = member @ self.weights
         shares = member * self.weights / weights[:, None]
@@ -95,53 +95,53 @@ class Moments:
 
 
 def row_counts(weights: FloatArray) -> FloatArray:
-    """Weights as numbers of rows: their sum is at least Kish's effective number."""
+    """Scale weights so that their sum is at least Kish's effective sample size."""
     return weights * max(1.0, weights.sum() / float(weights @ weights))
 
 
-Mapping = Callable[[RowBlock], FloatArray]
-"""Rows of a block in the coordinates in which moments are taken, in a buffer of its workspace."""
+RowMap = Callable[[RowBlock], FloatArray]
+"""Map a block to its rows in the coordinates of the moments, in a buffer of its workspace."""
 Groups = Callable[[RowBlock], IntArray]
-"""Codes of the groups of the rows of a block, (n_rows,)."""
+"""Map a block to the group codes of its rows, (n_rows,)."""
 Memberships = Callable[[RowBlock], FloatArray]
-"""Shares of the groups in the rows of a block, (n_groups, n_rows)."""
+"""Map a block to the membership of its rows in every group, (n_groups, n_rows)."""
 
 
 def by_label(block: RowBlock) -> IntArray:
-    """The usual groups."""
+    """Return the labels of a block, so that groups are classes."""
     return block.labels
 
 
 def one_group(block: RowBlock) -> IntArray:
-    """All rows in group 0."""
+    """Return zeros, so that all rows are in group 0."""
     return np.zeros(block.n_rows, dtype=np.intp)
 
 
-def scaled_by(size: FloatArray) -> Mapping:
-    """Centered rows divided by the sizes of their columns."""
+def divide_rows_by(size: FloatArray) -> RowMap:
+    """Return a function that divides the centered rows of a block by the sizes of the features."""
 
-    def scaled(block: RowBlock) -> FloatArray:
+    def divide(block: RowBlock) -> FloatArray:
         rows = block.centered()
         rows /= size
         return rows
 
-    return scaled
+    return divide
 
 
-def multiplied_by(matrix: FloatArray) -> Mapping:
-    """Centered rows times a matrix (n_features, n_new)."""
+def multiply_rows_by(matrix: FloatArray) -> RowMap:
+    """Return a function that multiplies centered rows by a matrix (n_features, n_new)."""
 
-    def multiplied(block: RowBlock) -> FloatArray:
+    def multiply(block: RowBlock) -> FloatArray:
         rows: FloatArray = block.workspace.array("mapped", block.n_rows, matrix.shape[1])
         return rows_times(block.centered(), matrix, rows)
 
-    return multiplied
+    return multiply
 
 
 def block_moments(
-    block: RowBlock, n_groups: int, mapping: Mapping, groups: Groups = by_label
+    block: RowBlock, n_groups: int, mapping: RowMap, groups: Groups = by_label
 ) -> Moments:
-    """Moments by group of one block of rows, in the coordinates of the mapping."""
+    """Compute moments by group of one block, in the coordinates of `mapping`."""
     codes = groups(block)
     rows = mapping(block)
     by_group = np.argsort(codes, kind="stable")
@@ -149,33 +149,39 @@ def block_moments(
     members = [by_group[first:last] for first, last in pairwise(ends)]
     weights, buffer = block.row_weights, block.workspace.array("group", *rows.shape)
 
-    def taken(some: IntArray) -> FloatArray:
-        # "clip" because take would make a copy of `out` to be able to refuse indices
-        return rows.take(some, axis=0, out=buffer[: len(some)], mode="clip")
+    def copy_rows(selection: IntArray) -> FloatArray:
+        # mode="clip" avoids the copy of `out` that take makes to be able to raise IndexError
+        return rows.take(selection, axis=0, out=buffer[: len(selection)], mode="clip")
 
-    own = [_group(taken(some), weights[some], weights[some] ** 2) for some in members]
-    return _stacked(own)
+    return _stack_groups(
+        _summarize_group(copy_rows(selection), weights[selection], weights[selection] ** 2)
+        for selection in members
+    )
 
 
-def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: Mapping) -> Moments:
-    """The same where a row belongs to every group by a share, memberships (n_groups, n_rows).
+def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: RowMap) -> Moments:
+    """Compute moments of one block whose rows belong to groups by shares.
 
-    A share of a row counts as that share of a row, not as a whole one of less weight.
+    `memberships` has shape (n_groups, n_rows). Half a row counts as half a row in `square_weights`,
+    not as one row of half the weight.
     """
     rows = mapping(block)
     weights, buffer = block.row_weights, block.workspace.array("group", *rows.shape)
 
-    def copied() -> FloatArray:
+    def copy_rows() -> FloatArray:
         buffer[...] = rows
         return buffer
 
-    return _stacked([_group(copied(), own * weights, own * weights**2) for own in memberships])
+    return _stack_groups(
+        _summarize_group(copy_rows(), shares * weights, shares * weights**2)
+        for shares in memberships
+    )
 
 
-def _group(
+def _summarize_group(
     rows: FloatArray, weights: FloatArray, square_weights: FloatArray
 ) -> tuple[float, float, FloatArray, FloatArray]:
-    """Weight, sum of squared weights, mean and covariance; the rows are used up."""
+    """Return weight, sum of squared weights, mean and covariance; rows are overwritten."""
     weight, n_features = float(weights.sum()), rows.shape[1]
     if weight == 0:
         return 0.0, 0.0, np.zeros(n_features), np.zeros((n_features, n_features))
@@ -185,36 +191,36 @@ def _group(
     return weight, float(square_weights.sum()), mean, np.dot(rows.T, rows)
 
 
-def _stacked(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> Moments:
+def _stack_groups(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> Moments:
     weights, square_weights, means, covariances = map(np.array, zip(*groups, strict=True))
     return Moments(weights, square_weights, means, covariances)
 
 
 def group_moments(
-    engine: Engine, n_groups: int, mapping: Mapping, groups: Groups = by_label
+    engine: Engine, n_groups: int, mapping: RowMap, groups: Groups = by_label
 ) -> Moments:
-    """Moments by group of all rows, in the coordinates of the mapping.
+    """Compute moments by group of all samples, in the coordinates of `mapping`.
 
-    Blocks hold at least as many cells as the covariances they add to, which would cost more than
-    the rows otherwise.
+    Blocks hold at least as many cells as the covariances; with smaller blocks, adding covariances
+    would take longer than computing them.
     """
     engine = engine.with_block_rows(2 * n_groups * engine.n_features)
     return engine.sum(lambda block: block_moments(block, n_groups, mapping, groups))
 
 
 def soft_moments(
-    engine: Engine, memberships: Memberships, mapping: Mapping, width: int = 0
+    engine: Engine, memberships: Memberships, mapping: RowMap, width: int = 0
 ) -> Moments:
-    """Moments of groups to which rows belong by shares, in the coordinates of the mapping.
+    """Compute moments of groups to which samples belong by shares, in coordinates of `mapping`.
 
-    `width` is that of the buffers that the memberships need, as in `Engine.sum`.
+    `width` is the number of buffer cells per row that `memberships` needs, as in `Engine.sum`.
     """
     return engine.sum(lambda block: block_soft_moments(block, memberships(block), mapping), width)
 
 
 @dataclass(frozen=True)
 class ColumnSums:
-    """Where the columns lie, before anything is squared; relative to the engine's center."""
+    """Sums and ranges of the features, relative to the engine's center."""
 
     weight: float
     total: FloatArray  # (n_features,)
@@ -233,22 +239,22 @@ class ColumnSums:
 
 
 def locate_columns(engine: Engine) -> tuple[FloatArray, FloatArray]:
-    """Mean and size of every column: where to put the origin and the unit.
+    """Return the mean and the size of every feature, from which origin and unit are set.
 
-    Sums are of differences to the first row, so a constant column has mean x[0] and size 0
-    exactly, and a column at 1e8 keeps its digits. Sizes are powers of two near the range:
-    dividing by them rounds nothing and keeps squares of any column within range.
+    Sums are of differences to the first sample, so a constant feature has mean x[0] and size 0
+    exactly, and a feature with values near 1e8 keeps its digits. Sizes are powers of two near the
+    range: division by them is exact and prevents overflow of squares.
     """
-    origin = np.asarray(engine.chosen(np.zeros(1, dtype=np.intp)).X[0], dtype=np.float64)
+    origin = np.asarray(engine.select_rows(np.zeros(1, dtype=np.intp)).X[0], dtype=np.float64)
     engine = engine.centered_at(origin, subtract=True)
 
     def block_sums(block: RowBlock) -> ColumnSums:
-        own = block.row_weights
-        with np.errstate(over="ignore", invalid="ignore"):  # here, since threads do not inherit it
-            total = own @ block.X
-        return ColumnSums(own.sum(), total, block.X.min(axis=0), block.X.max(axis=0))
+        weights = block.row_weights
+        with np.errstate(over="ignore", invalid="ignore"):  # threads do not inherit the outer one
+            total = weights @ block.X
+        return ColumnSums(weights.sum(), total, block.X.min(axis=0), block.X.max(axis=0))
 
-    with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for what is not finite
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks for overflow
         sums = engine.sum(block_sums)
         extent = sums.highest - sums.lowest
         size = np.where(extent > 0, np.ldexp(1.0, np.frexp(extent)[1]), 0.0)

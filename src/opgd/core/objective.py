@@ -1,4 +1,4 @@
-"""The objective of the paper, for labeled, unlabeled and partly labeled rows alike."""
+"""The objective of the paper, for labeled, unlabeled and partly labeled samples."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from opgd.core.targets import Targets
 from opgd.core.types import FloatArray
 
 AxisDensity = Callable[[int], FloatArray]
-"""Log densities (C, n) of the rows of a block on an axis, in a buffer that the next call uses."""
+"""Map a component to log densities (C, n) of a block, in a buffer that the next call overwrites."""
 
 
 @dataclass(frozen=True)
 class Objective:
     """Mean log posterior of the targeted Gaussians, as a function of the projection.
 
-    Directions U (q, R) live in coordinates in which a row is (x - center) @ whitener, so that
-    components = U @ whitener.T act on raw rows. The gradient by U is, with products_c = U Sigma_c,
+    Directions U (q, R) refer to coordinates (x - center) @ whitener of a sample x, so that
+    components = U @ whitener.T refer to x. With products_c = U Sigma_c, the gradient by U is
 
         gradient = G_Z' (X - center) whitener + G_m' mu + 2 sum_c G_S,c products_c
 
     Parameters
     ----------
-    engine : the rows; its center is subtracted from them
+    engine : the samples; its center is subtracted from them
     whitener : ndarray of shape (p, R)
-    moments : of the Gaussians, in the coordinates of the directions
+    moments : moments of the Gaussians, in the coordinates of the directions
     log_priors : ndarray of shape (C,)
     """
 
@@ -44,7 +44,7 @@ class Objective:
     penalty: Penalty | None = None
 
     def gaussians(self, directions: FloatArray) -> ProjectedGaussians:
-        """The Gaussians inside the projection."""
+        """Return the Gaussians inside the projection."""
         return self._project(directions)[0]
 
     def _project(self, directions: FloatArray) -> tuple[ProjectedGaussians, FloatArray]:
@@ -54,28 +54,28 @@ class Objective:
         return ProjectedGaussians(self.log_priors, means, variances), products
 
     def value(self, directions: FloatArray) -> float:
-        """Mean objective at directions (q, R)."""
+        """Return the mean objective at directions (q, R)."""
         penalty = self.penalty.value_and_gradient(directions)[0] if self.penalty else 0.0
         return self.likelihood(directions) + penalty
 
     def likelihood(self, directions: FloatArray) -> float:
-        """Mean objective without penalty."""
+        """Return the mean objective without penalty."""
 
         def all_axes(density: AxisDensity) -> Iterator[FloatArray]:
-            yield added(density, range(len(directions)))
+            yield sum_densities(density, range(len(directions)))
 
         return float(self.values(directions, all_axes)[0])
 
     def values(
         self, directions: FloatArray, choices: Callable[[AxisDensity], Iterator[FloatArray]]
     ) -> FloatArray:
-        """Mean objective, without penalty, of several choices among the axes.
+        """Return the mean objective, without penalty, for several subsets of the directions.
 
-        `choices` makes of the densities on single axes the sums, (C, n), of which the objective is
-        wanted.
+        `choices` yields one array of log densities (C, n) per subset, summed from the log densities
+        on single components.
         """
         gaussians = self.gaussians(directions)
-        form, targets = self.form, self.targets  # blocks may be far away: self is too much to send
+        form, targets = self.form, self.targets  # functions sent to a cluster must not hold self
         factors = form.factors(gaussians)
         components = directions @ self.whitener.T
 
@@ -90,17 +90,17 @@ class Objective:
             def density(j: int) -> FloatArray:
                 return log_density(j, scores, gaussians.means, factors, form, buffer)
 
-            def value(own: FloatArray) -> float:
-                np.add(own, gaussians.log_priors[:, None], out=joint)
+            def value(log_densities: FloatArray) -> float:
+                np.add(log_densities, gaussians.log_priors[:, None], out=joint)
                 return block_value(block, joint, targets)
 
-            return np.array([value(own) for own in choices(density)])
+            return np.array([value(log_densities) for log_densities in choices(density)])
 
         means: FloatArray = self.engine.sum(block_values) / self.engine.total_weight
         return means
 
     def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]:
-        """Mean objective and its gradient, (q, R)."""
+        """Return the mean objective and its gradient, (q, R)."""
         gaussians, products = self._project(directions)
         form, targets = self.form, self.targets
         theta = form.theta(gaussians)
@@ -121,8 +121,8 @@ class Objective:
         return value, gradient
 
 
-def added(density: AxisDensity, axes: Iterable[int]) -> FloatArray:
-    """Log densities on some axes together, (C, n); there must be one at least."""
+def sum_densities(density: AxisDensity, axes: Iterable[int]) -> FloatArray:
+    """Sum log densities over components, (C, n); `axes` must not be empty."""
     first, *others = axes
     total = density(first).copy()
     for j in others:

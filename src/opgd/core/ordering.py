@@ -1,24 +1,24 @@
-"""Which component comes first: the paper's greedy rule (Section 3.3)."""
+"""Order of the components by the greedy rule of the paper (Section 3.3)."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from opgd.core.objective import AxisDensity, Objective, added
+from opgd.core.objective import AxisDensity, Objective, sum_densities
 from opgd.core.types import FloatArray, IntArray
 
 MOST_FULL = 16
-"""Axes up to which full covariances are ordered by trying."""
+"""Maximum number of components with full covariances that are ordered greedily."""
 TIE = 1e-9
-"""Values closer than this are equal, and the axis that came first stays first."""
+"""Difference up to which values are equal; ties keep the original order."""
 
 
 def order_components(objective: Objective, directions: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Order directions by what each adds to the likelihood of those before it.
+    """Order directions by how much each adds to the objective of those before it.
 
-    With full covariances a choice of axes has no sum over axes to take it from, so each is a model
-    of its own; above `MOST_FULL` axes they stay in the order of the basis that they were turned to
-    (the LDA axes, then the SAVE axes).
+    With full covariances the log density is not a sum over components, so every candidate must be
+    evaluated separately. Above `MOST_FULL` components the order of the basis is kept instead (the
+    LDA components, then the SAVE components).
 
     Returns
     -------
@@ -29,26 +29,26 @@ def order_components(objective: Objective, directions: FloatArray) -> tuple[IntA
     if spans_only and len(directions) > MOST_FULL:
         return np.arange(len(directions)), values_of_first(objective, directions)
     values_with = values_with_each_full if spans_only else values_with_each
-    chosen: list[int] = []
+    selected: list[int] = []
     values: list[float] = []
-    while len(chosen) < len(directions):
-        candidates = [j for j in range(len(directions)) if j not in chosen]
-        found = values_with(objective, directions, chosen, candidates)
-        best = int(np.argmax(found >= found.max() - TIE))
-        chosen.append(candidates[best])
-        values.append(float(found[best]))
-    return np.array(chosen, dtype=np.intp), np.array(values)
+    while len(selected) < len(directions):
+        candidates = [j for j in range(len(directions)) if j not in selected]
+        candidate_values = values_with(objective, directions, selected, candidates)
+        best = int(np.argmax(candidate_values >= candidate_values.max() - TIE))
+        selected.append(candidates[best])
+        values.append(float(candidate_values[best]))
+    return np.array(selected, dtype=np.intp), np.array(values)
 
 
 def values_with_each_full(
-    objective: Objective, directions: FloatArray, chosen: list[int], candidates: list[int]
+    objective: Objective, directions: FloatArray, selected: list[int], candidates: list[int]
 ) -> FloatArray:
-    """Mean objective of the chosen directions with each candidate, for any covariances."""
-    return np.array([objective.likelihood(directions[[*chosen, j]]) for j in candidates])
+    """Compute the mean objective with each candidate added, for any covariances."""
+    return np.array([objective.likelihood(directions[[*selected, j]]) for j in candidates])
 
 
 def values_of_first(objective: Objective, directions: FloatArray) -> FloatArray:
-    """Mean objective of the first 1..q directions, (q,)."""
+    """Compute the mean objective of the first 1..q directions, (q,)."""
 
     def sums(density: AxisDensity) -> Iterator[FloatArray]:
         total = density(0).copy()
@@ -61,15 +61,15 @@ def values_of_first(objective: Objective, directions: FloatArray) -> FloatArray:
 
 
 def values_with_each(
-    objective: Objective, directions: FloatArray, chosen: list[int], candidates: list[int]
+    objective: Objective, directions: FloatArray, selected: list[int], candidates: list[int]
 ) -> FloatArray:
-    """Mean objective of the chosen directions with each candidate; for diagonal covariances."""
+    """Compute the mean objective with each candidate added, for diagonal covariances."""
 
     def sums(density: AxisDensity) -> Iterator[FloatArray]:
-        base = added(density, chosen) if chosen else 0.0
+        base = sum_densities(density, selected) if selected else 0.0
         for j in candidates:
-            own = density(j)
-            own += base
-            yield own
+            log_densities = density(j)
+            log_densities += base
+            yield log_densities
 
     return objective.values(directions, sums)

@@ -9,7 +9,7 @@ from opgd.core.types import FloatArray
 
 
 class Penalty(Protocol):
-    """What the objective adds to the mean log posterior; a penalty is negative."""
+    """A term that is added to the mean log posterior; it is negative."""
 
     def value_and_gradient(self, directions: FloatArray, /) -> tuple[float, FloatArray]:
         """Return the value and the gradient, (q, R), at directions (q, R)."""
@@ -18,17 +18,17 @@ class Penalty(Protocol):
 
 @dataclass(frozen=True)
 class Orthonormality:
-    """- strength ||U M U' - I||^2: components should be orthonormal in the metric M.
+    """Penalty -strength ||U M U' - I||^2 on components that are not orthonormal in the metric M.
 
-    The paper's Section 5 has M = I in the space of the data and strength n for the sum over rows,
-    which is strength 1 for the mean used here.
+    Section 5 of the paper has M = I in the space of the data and strength n for the sum over
+    samples, which is strength 1 for the mean used here.
     """
 
     strength: float
     metric: FloatArray  # (R, R), symmetric
 
     def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient at directions (q, R)."""
+        """Return the value and the gradient, (q, R), at directions (q, R)."""
         products = directions @ self.metric
         departure = products @ directions.T - np.eye(len(directions))
         value = -self.strength * float(np.sum(departure**2))

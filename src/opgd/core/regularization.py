@@ -1,10 +1,10 @@
-"""Covariances that can be relied on: shrinkage, ridge, and what a singular one borrows.
+"""Regularization of covariances: shrinkage, ridge, and repair of singular covariances.
 
-A class whose covariance says nothing about some directions borrows from the pooled covariance;
-the pooled covariance, where it is singular itself, borrows from the identity on standardized
-columns. The share that is borrowed is the share of directions without variance, for as few rows as
-there are dimensions; with more rows it falls in proportion, since a variance that many rows do not
-show is a finding, not a gap.
+A singular class covariance is shrunk towards the pooled covariance; a singular pooled covariance is
+shrunk towards the identity on standardized features. With as few samples as dimensions, the amount
+of shrinkage (the borrowed share) is the share of directions without variance. With more samples it
+decreases in proportion, since many samples without variance in a direction are evidence that the
+variance is small.
 """
 
 from dataclasses import dataclass, replace
@@ -17,14 +17,14 @@ from opgd.core.moments import Moments
 from opgd.core.types import FloatArray, IntArray
 
 CLASS_ROWS = 0.2
-"""Rows per dimension that a subclass's covariance takes from its class."""
+"""Number of samples per dimension by which a subclass covariance is shrunk to its class."""
 VARIANCE_FLOOR = 1e-6
-"""Share of the pooled variance below which a class has none: expanded squares lose digits there."""
+"""Fraction of the pooled variance below which a variance counts as zero, for lack of digits."""
 
 
 @dataclass(frozen=True)
 class Whitening:
-    """Coordinates whitened by the pooled covariance, and the regularization that goes with them."""
+    """Coordinates whitened by the pooled covariance, and regularization in these coordinates."""
 
     frame: Frame
     coordinates: Coordinates
@@ -35,29 +35,31 @@ class Whitening:
     def regularize(
         self, gaussians: Moments, shrinkage: float | str = 0.0
     ) -> tuple[Moments, FloatArray]:
-        """Apply Friedman's two shrinkages, then fill covariances that are still singular.
+        """Apply Friedman's two shrinkages, then repair covariances that are still singular.
 
             Sigma_c <- (1 - shrinkage) Sigma_c + shrinkage Sigma_W
             Sigma_c <- (1 - ridge) Sigma_c + ridge * level * I      (standardized features)
 
-        Where the pooled covariance had to borrow from the identity before it could be whitened,
-        all covariances borrow the same share, so that they still pool to what was whitened.
+        If the pooled covariance was singular and had to be shrunk towards the identity, all
+        covariances are shrunk by the same share, so that they still pool to the covariance that was
+        whitened.
 
         Parameters
         ----------
         gaussians : moments of sphered samples
-        shrinkage : "auto" estimates one for each Gaussian, see `estimated_shrinkage`
+        shrinkage : share of the pooled covariance; "auto" estimates one for each Gaussian by
+            `estimate_shrinkage`
 
         Returns
         -------
-        moments : in whitened coordinates
+        moments : regularized moments in whitened coordinates
         borrowed : ndarray of shape (C,), share of the pooled covariance in a singular one
         """
         whitener = self.coordinates.whitener / self.frame.spread[:, None]
         moments = gaussians.mapped(whitener)
         within = moments.within
         shares = np.asarray(
-            estimated_shrinkage(moments) if isinstance(shrinkage, str) else shrinkage
+            estimate_shrinkage(moments) if isinstance(shrinkage, str) else shrinkage
         )
         shares = np.broadcast_to(shares, len(moments.weights))[:, None, None]
         covariances = (1 - shares) * moments.covariances + shares * within
@@ -65,7 +67,7 @@ class Whitening:
         covariances = (1 - self.ridge) * covariances + self.ridge * unit
         share = self.coordinates.identity_share
         covariances = (1 - share) * covariances + share * unit
-        return fill_gaps(replace(moments, covariances=covariances))
+        return repair_singular(replace(moments, covariances=covariances))
 
     @property
     def unit_covariance(self) -> FloatArray:
@@ -88,19 +90,22 @@ def whiten_classes(frame: Frame, classes: Moments, ridge: float = 0.0) -> Whiten
 
 
 def borrowed_share(missing: float, count: float, n_features: int) -> float:
-    """What a covariance with a share of directions `missing` borrows, for so many rows."""
+    """Return the share that a covariance borrows, by its share of directions without variance."""
     share = missing * min(1.0, (n_features + 1) / count)
     return max(share, 2 * VARIANCE_FLOOR) if missing > 0 else 0.0
 
 
 def unit_variance(frame: Frame, classes: Moments) -> float:
-    """tr(Sigma_W) / p on standardized columns, or 1 where there is no within-variance at all."""
+    """Return tr(Sigma_W) / p on standardized features, or 1 if Sigma_W is zero."""
     level = float(np.sum(np.diag(classes.within) / frame.spread**2)) / frame.n_active
     return level if level > WITHIN_FLOOR else 1.0
 
 
-def fill_gaps(moments: Moments) -> tuple[Moments, FloatArray]:
-    """Let singular covariances borrow from the pooled one; whitened moments, shares (C,)."""
+def repair_singular(moments: Moments) -> tuple[Moments, FloatArray]:
+    """Shrink singular covariances towards the pooled one; return moments and shares (C,).
+
+    The moments must be in whitened coordinates.
+    """
     covariances, counts = moments.covariances, moments.counts
     rank = moments.means.shape[1]
     gap = borrowed_share(missing_share(moments.within), float(counts.sum()), rank)
@@ -115,15 +120,16 @@ def fill_gaps(moments: Moments) -> tuple[Moments, FloatArray]:
     return replace(moments, covariances=(1 - shares) * covariances + shares * pooled), borrowed
 
 
-def estimated_shrinkage(moments: Moments) -> FloatArray:
-    """Share of the pooled covariance that minimizes the expected squared error, (C,).
+def estimate_shrinkage(moments: Moments) -> FloatArray:
+    """Estimate the share of the pooled covariance that minimizes the squared error, (C,).
 
-    As Ledoit & Wolf, with the pooled covariance W as the target and the sampling error of a
-    Gaussian's covariance S, which needs no second pass over the rows (as in OAS):
+    This is the estimator of Ledoit & Wolf with the pooled covariance W as the target, and with the
+    sampling error of a Gaussian's covariance S, which needs no second pass over the samples (as in
+    OAS):
 
         share = (tr(S)^2 + tr(S^2)) / n_c / ||S - W||^2,    at most 1
 
-    in whitened coordinates, so that it does not depend on the units of the columns.
+    in whitened coordinates, so that it does not depend on the units of the features.
     """
     S = moments.covariances
     error = (np.trace(S, axis1=1, axis2=2) ** 2 + np.sum(S * S, axis=(1, 2))) / moments.counts
@@ -132,9 +138,10 @@ def estimated_shrinkage(moments: Moments) -> FloatArray:
 
 
 def identity_share(covariance: FloatArray, count: float, n_features: int) -> float:
-    """Share of the identity that minimizes the expected squared error of a covariance.
+    """Return the share of the identity that minimizes the squared error of a covariance.
 
-    Oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero) from `count` rows, in closed form.
+    This is the closed form of oracle approximating shrinkage (Chen, Wiesel, Eldar & Hero) for
+    `count` samples.
     """
     trace, squares = float(np.trace(covariance)), float(np.sum(covariance**2))
     distance = squares - trace**2 / n_features
@@ -143,20 +150,20 @@ def identity_share(covariance: FloatArray, count: float, n_features: int) -> flo
     return 1.0 if error >= scaled else error / scaled
 
 
-def draw_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
-    """Draw Gaussians that share a class towards what they have in common.
+def shrink_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
+    """Shrink the Gaussians of a class towards the class.
 
-    A subclass has few rows for a covariance of its own, so it counts as if `CLASS_ROWS` rows per
-    dimension had come from the covariance pooled over the class's Gaussians, and one row from the
-    mean of the class. A class with a single Gaussian is not changed.
+    A subclass may have too few samples for a covariance. Its estimate includes `CLASS_ROWS`
+    additional samples per dimension with the covariance pooled over the Gaussians of the class, and
+    one additional sample at the mean of the class. A class with a single Gaussian is not changed.
     """
     n_features = gaussians.means.shape[1]
     n_classes = int(gaussian_classes.max()) + 1
-    classes = gaussians.merged(gaussian_classes, n_classes)
-    alone = np.bincount(gaussian_classes)[gaussian_classes] == 1
+    classes = gaussians.merge(gaussian_classes, n_classes)
+    is_single = np.bincount(gaussian_classes)[gaussian_classes] == 1
     shares = gaussians.weights / classes.weights[gaussian_classes]
     covariances, means = gaussians.covariances.copy(), gaussians.means.copy()
-    for c in np.flatnonzero(~alone):
+    for c in np.flatnonzero(~is_single):
         siblings = gaussian_classes == gaussian_classes[c]
         pooled = np.tensordot(shares[siblings], gaussians.covariances[siblings], axes=1)
         count, extra = gaussians.counts[c], CLASS_ROWS * n_features
@@ -166,7 +173,7 @@ def draw_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
 
 
 def missing_share(covariance: FloatArray) -> float:
-    """Share of directions in which a whitened covariance has (nearly) no variance."""
+    """Return the share of directions in which a whitened covariance has (nearly) no variance."""
     try:
         np.linalg.cholesky(covariance - VARIANCE_FLOOR * np.eye(len(covariance)))
         return 0.0

@@ -1,4 +1,4 @@
-"""Densities of new samples: scores, log joints and their sums by class, block by block."""
+"""Scores, log joints and their sums by class for new samples, computed block by block."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from opgd.core.products import rows_times
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FARTHEST = 1e100
-"""Standardized scores are clipped here, so that their squares stay finite."""
+"""Standardized scores are clipped at this value, so that their squares stay finite."""
 
 
 def map_blocks(
@@ -25,7 +25,7 @@ def map_blocks(
     blocks = split_rows(*X.shape)
     buffer = np.empty((max((rows.stop - rows.start for rows in blocks), default=0), X.shape[1]))
     for rows in blocks:
-        with np.errstate(over="ignore", invalid="ignore"):  # far samples may overflow
+        with np.errstate(over="ignore", invalid="ignore"):  # samples with huge values may overflow
             centered = np.subtract(X[rows], center, out=buffer[: rows.stop - rows.start])
         results[rows] = function(centered).T
     return results
@@ -45,7 +45,7 @@ def project_samples(X: AnyArray, components: FloatArray) -> FloatArray:
 
 
 def score_engine(engine: Engine, components: FloatArray) -> Engine:
-    """Return an engine whose samples are the scores of another's centered samples, (n, q)."""
+    """Return an engine whose samples are the scores of centered samples, (n, q)."""
 
     def scores(block: RowBlock) -> FloatArray:
         out: FloatArray = block.workspace.array("scores", len(components), block.n_rows)
@@ -64,7 +64,8 @@ def log_density(
 ) -> FloatArray:
     """Compute the log density of score j, log f_j - 1/2 y_j^2, for every Gaussian.
 
-    Scores are (q, n), of centered samples; `factors` are those of the form; `out` is (C, n).
+    `scores` (q, n) are those of centered samples, `factors` come from `form.factors`, and `out` has
+    shape (C, n).
     """
     y, factor = out, form.standardize(j, scores, means, factors, out)
     np.clip(y, -FARTHEST, FARTHEST, out=y)
@@ -79,7 +80,7 @@ def scores_log_joint(
 ) -> FloatArray:
     """Compute log(pi_c phi_c), less the constant of the normal density, (C, n).
 
-    Scores are (q, n), of centered samples; `factors` are those of the form.
+    `scores` (q, n) are those of centered samples, and `factors` come from `form.factors`.
     """
     joint = np.repeat(gaussians.log_priors[:, None], scores.shape[1], axis=1)
     buffer = np.empty_like(joint)
@@ -89,7 +90,10 @@ def scores_log_joint(
 
 
 def log_sum_by_group(log_joints: FloatArray, groups: IntArray) -> FloatArray:
-    """Compute log-sum-exp over the rows of each group, (C, n) to (K, n); groups ascend from 0."""
+    """Compute log-sum-exp over the rows of each group, (C, n) to (K, n).
+
+    `groups` are the codes of the rows, ascending from 0 without gaps.
+    """
     first = np.searchsorted(groups, np.arange(groups[-1] + 1))
     if len(first) == len(groups):
         return log_joints

@@ -1,4 +1,4 @@
-"""Maximizing the objective; the only caller of scipy.optimize."""
+"""Maximization of the objective by scipy.optimize."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ NOT_FINITE = "the objective is not finite"
 
 
 class Smooth(Protocol):
-    """What can be maximized: a function of a matrix, with its gradient."""
+    """A differentiable function of a matrix."""
 
     def value(self, at: FloatArray, /) -> float: ...
 
@@ -31,7 +31,7 @@ class Smooth(Protocol):
 
 @dataclass(frozen=True)
 class SolverResult:
-    """Where the search ended and how it went."""
+    """Result of a search."""
 
     directions: FloatArray  # (q, R)
     value: float
@@ -44,7 +44,7 @@ class SolverResult:
 
 @dataclass
 class _Search:
-    """What has been seen so far; the sign of the objective is turned here and nowhere else."""
+    """State of a search; converts the objective to the loss that SciPy minimizes."""
 
     objective: Smooth
     shape: tuple[int, ...]
@@ -63,7 +63,7 @@ class _Search:
             if value > self.best_value:
                 self.best, self.best_value = directions.copy(), value
             self.last = flat.copy(), -value, -gradient.ravel()
-        _, loss, slope = self.last  # SciPy asks again for where a search begins
+        _, loss, slope = self.last  # SciPy evaluates the starting point again
         return loss, slope
 
     def after_iteration(self, intermediate_result: optimize.OptimizeResult) -> None:
@@ -81,17 +81,17 @@ def maximize(
     tol: float = 1e-6,
     on_iteration: Callable[[FloatArray, float], None] | None = None,
 ) -> SolverResult:
-    """Climb from `start` with L-BFGS; the result is never worse than the start.
+    """Maximize from `start` with L-BFGS; the result is never worse than the start.
 
     Parameters
     ----------
     start : ndarray of shape (q, R)
-    max_iter : 0 evaluates the start and stays there
-    tol : bound on the largest entry of the gradient of the mean objective
+    max_iter : maximum number of iterations; with 0 the start is evaluated and returned
+    tol : tolerance of the largest absolute entry of the gradient of the mean objective
     on_iteration : called with (directions, value) after every iteration; may raise StopIteration
     """
     search = _Search(objective, start.shape, on_iteration, best=start.copy())
-    if max_iter == 0:  # no gradient, which full covariances on many axes make dear
+    if max_iter == 0:  # gradients of full covariances on many components are slow
         value = objective.value(start)
         return SolverResult(start, value, 0, 0, True, [value], NOT_SEARCHED)
     search.history.append(-search.loss(start.ravel())[0])
@@ -109,14 +109,14 @@ def maximize(
                 "maxfun": 20 * max_iter,
                 "maxcor": MEMORY,
                 "gtol": tol,
-                # a gradient of size tol is worth about tol^2 in the value
+                # a gradient of size tol corresponds to a gain of about tol^2
                 "ftol": min(1e-12, tol * tol),
             },
         )
         n_iter += int(outcome.nit)
         failed = outcome.status == LINE_SEARCH_FAILED
         if failed and search.best_value > value_before and n_iter < max_iter:
-            continue  # try again without a curvature that rounding has spoilt
+            continue  # restart: rounding errors may have spoilt the estimated curvature
         message = _explain(outcome, n_iter < max_iter, search.best_value)
         return SolverResult(
             search.best,
@@ -130,10 +130,10 @@ def maximize(
 
 
 def _explain(outcome: optimize.OptimizeResult, iterations_left: bool, value: float) -> str:
-    """Return why SciPy stopped.
+    """Return the reason for which SciPy stopped.
 
-    A line search that fails at once after a fresh start has met rounding error, which counts as
-    convergence.
+    A line search that fails immediately after a restart is limited by rounding error, which counts
+    as convergence.
     """
     if not np.isfinite(value):
         return NOT_FINITE
@@ -147,17 +147,17 @@ def _explain(outcome: optimize.OptimizeResult, iterations_left: bool, value: flo
 
 
 def best_of(runs: Sequence[SolverResult]) -> SolverResult:
-    """The highest of several short runs, with the evaluations of all.
+    """Return the run with the largest value, with the number of evaluations of all runs.
 
-    Values at the starts themselves say little: the LDA axes nearly always begin highest, and
-    other axes often overtake them within a few iterations and end higher.
+    Compare runs of a few iterations, not the values at the starts: the LDA components nearly always
+    have the largest value at first, and other starts often exceed it within a few iterations.
     """
     best = max(runs, key=lambda run: run.value)
     return replace(best, n_evaluations=sum(run.n_evaluations for run in runs))
 
 
 def continued(first: SolverResult, second: SolverResult) -> SolverResult:
-    """Two runs, the second of which began where the first ended, as one."""
+    """Join two runs, the second of which started where the first ended."""
     return replace(
         second,
         n_iter=first.n_iter + second.n_iter,

@@ -1,7 +1,7 @@
-"""First guesses of the projection, in whitened coordinates (Sigma_W = I).
+"""Initial components of the projection, in whitened coordinates (Sigma_W = I).
 
-The projection of a Gaussian discriminant has many local optima, so the first guess matters; the
-paper's Section 3.2 argues for one good guess instead of many random ones.
+The objective has many local optima, so the result depends on the start; Section 3.2 of the paper
+argues for one good start instead of many random ones.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from opgd.core.types import FloatArray
 
 
 def leading_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues of a symmetric matrix, largest first, and eigenvectors as rows."""
+    """Return the eigenvalues of a symmetric matrix, largest first, and eigenvectors as rows."""
     eigenvalues, vectors = linalg.eigh(matrix)
     return eigenvalues[::-1], vectors[:, ::-1].T
 
@@ -21,12 +21,13 @@ def leading_vectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 def lda_axes(
     classes: Moments, n_components: int, preference: FloatArray | None = None
 ) -> FloatArray:
-    """The LDA axes, then the SAVE axes of their complement, (n_components, R).
+    """Return the LDA axes, then SAVE axes of their complement, (n_components, R).
 
-    The LDA axes (at most K-1) see differences of means only. Beyond them Sigma_W^-1 Sigma_B has
-    no opinion, so what follows are the directions along which class variances differ most: the
-    leading eigenvectors of sum_k pi_k (I - Sigma_k)^2 in the complement. Where that has no opinion
-    either (few rows have equal variances in all directions), `preference` (R, R) decides.
+    The LDA axes (at most K-1) depend on differences of means only, and Sigma_W^-1 Sigma_B vanishes
+    on their complement. They are followed by the directions of the complement along which class
+    variances differ most: the leading eigenvectors of sum_k pi_k (I - Sigma_k)^2. A matrix
+    `preference` (R, R), added with a small weight, decides where these eigenvalues are equal, as
+    with few samples.
     """
     eigenvalues, axes = leading_vectors(classes.between)
     n_lda = int(np.sum(eigenvalues > 1e-10 * (1 + eigenvalues[0])))
@@ -36,17 +37,18 @@ def lda_axes(
     departures = np.eye(len(rest)) - rest @ classes.covariances @ rest.T
     save_matrix = np.tensordot(classes.priors, departures @ departures, axes=1)
     if preference is not None:
-        own = rest @ preference @ rest.T
-        save_matrix += 1e-3 * np.trace(save_matrix) / np.trace(own) * own
+        tie_breaker = rest @ preference @ rest.T
+        save_matrix += 1e-3 * np.trace(save_matrix) / np.trace(tie_breaker) * tie_breaker
     save = leading_vectors(save_matrix)[1] @ rest
     return np.vstack([lda, save])[:n_components]
 
 
 def save_axes(classes: Moments, n_components: int) -> FloatArray:
-    """Sliced average variance: leading eigenvectors of sum_k pi_k (I - Sigma_k)^2, rows sphered.
+    """Return the axes of sliced average variance estimation (SAVE), (n_components, R).
 
-    Rows are sphered by the total covariance here (Section 2 of the paper), so axes are mapped
-    back to whitened coordinates and are not orthogonal there.
+    They are the leading eigenvectors of sum_k pi_k (I - Sigma_k)^2 for samples sphered by the total
+    covariance (Section 2 of the paper), mapped back to whitened coordinates, where they are not
+    orthogonal.
     """
     eigenvalues, vectors = leading_vectors(classes.total)
     sphering = (vectors.T / np.sqrt(eigenvalues)) @ vectors
@@ -56,7 +58,10 @@ def save_axes(classes: Moments, n_components: int) -> FloatArray:
 
 
 def pca_axes(coordinates: Coordinates, n_components: int) -> FloatArray:
-    """Principal components of standardized columns; the basis is sorted by variance."""
+    """Return the principal components of standardized features, (n_components, R).
+
+    The basis of the coordinates is sorted by variance, so these are its first vectors.
+    """
     return coordinates.unwhitener.T[:n_components]
 
 
@@ -67,10 +72,10 @@ def paper_axes(
     total_weight: float = 1e-3,
     start_ridge: float = 1e-6,
 ) -> FloatArray:
-    """Leading eigenvectors of (Sigma_W + start_ridge I)^-1 Sigma_B + total_weight Sigma.
+    """Return the leading eigenvectors of (Sigma_W + start_ridge I)^-1 Sigma_B + total_weight Sigma.
 
-    The paper's equation for its first guess, on standardized columns; `total_weight` is its
-    epsilon. The matrix is not symmetric.
+    This is the paper's initialization, on standardized features; `total_weight` is its epsilon.
+    The matrix is not symmetric.
     """
     back = coordinates.unwhitener  # whitened to standardized coordinates
     within, between = back.T @ back, back.T @ classes.between @ back
@@ -83,11 +88,11 @@ def paper_axes(
 
 
 def random_axes(rank: int, n_components: int, rng: np.random.RandomState) -> FloatArray:
-    """Orthonormal directions drawn at random, (n_components, R)."""
+    """Draw random orthonormal directions, (n_components, R)."""
     orthonormal: FloatArray = np.linalg.qr(rng.normal(size=(rank, n_components)))[0]
     return orthonormal.T
 
 
 def unit_rows(directions: FloatArray) -> FloatArray:
-    """Rows scaled to length one: pooled within-class variance one."""
+    """Scale directions to length one, that is, to pooled within-class variance one."""
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)

@@ -1,8 +1,8 @@
-"""Which Gaussians a row should favor: its class's, the strongest, or a mix of the two.
+"""Targets of a sample: the Gaussians of its class, or the Gaussian with the largest joint density.
 
-A rule answers, for a block, with the Gaussians whose densities are summed in the numerator of the
-objective, one column of indices per row. Rows with fewer than the most are padded with the index
-n_gaussians, whose log joint is -inf.
+The densities of the targets are summed in the numerator of the objective. Targets are returned as
+one column of Gaussian indices per sample. Columns with fewer than `n_allowed` targets are padded
+with the index n_gaussians, whose log joint is -inf.
 """
 
 from typing import Protocol
@@ -13,18 +13,18 @@ from opgd.core.types import FloatArray, IntArray
 
 
 class Targets(Protocol):
-    """A choice of the numerator of the objective."""
+    """A rule that selects the Gaussians in the numerator of the objective."""
 
     n_allowed: int
-    """The most Gaussians a row may favor at once."""
+    """Maximum number of targets of a sample."""
 
     def allowed(self, labels: IntArray, log_joint: FloatArray) -> IntArray:
-        """Indices of Gaussians, (n_allowed, n_rows), from labels and log joints (C, n_rows)."""
+        """Return the targets, (n_allowed, n_rows), from labels and log joints (C, n_rows)."""
         ...
 
 
 class Labeled:
-    """A row aims at the Gaussians of its class: the paper's Section 3.
+    """Target the Gaussians of a sample's class (Section 3 of the paper).
 
     `gaussian_classes[c]` is the class of Gaussian c.
     """
@@ -34,15 +34,15 @@ class Labeled:
         members = [np.flatnonzero(gaussian_classes == k) for k in range(gaussian_classes.max() + 1)]
         self.n_allowed = max(map(len, members))
         self._table = np.full((self.n_allowed, len(members)), n_gaussians, dtype=np.intp)
-        for k, own in enumerate(members):
-            self._table[: len(own), k] = own
+        for k, indices in enumerate(members):
+            self._table[: len(indices), k] = indices
 
     def allowed(self, labels: IntArray, log_joint: FloatArray) -> IntArray:  # noqa: ARG002
         return self._table.take(labels, axis=1)
 
 
 class Strongest:
-    """A row aims at the Gaussian that is strongest at this moment: the paper's Section 5."""
+    """Target the Gaussian with the largest joint density (Section 5 of the paper)."""
 
     n_allowed = 1
 
@@ -51,7 +51,7 @@ class Strongest:
 
 
 class Mixed:
-    """Rows with a label (0 and up) aim at their class, the others (-1) at the strongest."""
+    """Target the class of labeled samples, and the largest joint density if the label is -1."""
 
     def __init__(self, gaussian_classes: IntArray) -> None:
         self._labeled = Labeled(gaussian_classes)
@@ -59,9 +59,9 @@ class Mixed:
         self.n_allowed = self._labeled.n_allowed
 
     def allowed(self, labels: IntArray, log_joint: FloatArray) -> IntArray:
-        own = self._labeled.allowed(labels, log_joint)
-        free = labels < 0
-        if free.any():
-            own[:, free] = len(log_joint)
-            own[0, free] = self._strongest.allowed(labels, log_joint[:, free])[0]
-        return own
+        targets = self._labeled.allowed(labels, log_joint)
+        unlabeled = labels < 0
+        if unlabeled.any():
+            targets[:, unlabeled] = len(log_joint)
+            targets[0, unlabeled] = self._strongest.allowed(labels, log_joint[:, unlabeled])[0]
+        return targets

@@ -1,4 +1,4 @@
-"""Names for the arrays that travel between the modules of the core."""
+"""Type aliases for arrays."""
 
 from typing import Any, TypeAlias
 
