@@ -24,7 +24,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "src" / "opgd" / "core"
-MODULES = ["kernels", "targets", "penalties", "moments", "objective", "products", "fitted", "scoring"]
+MODULES = ["kernels", "targets", "penalties", "moments", "objective", "products"]
+MODULES += ["fitted", "scoring"]
 TESTS = [
     f"tests/core/test_{name}.py" for name in ("kernels", "moments", "targets", "em", "density")
 ]
