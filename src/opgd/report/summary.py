@@ -124,7 +124,9 @@ def summarize(
         groups=get_group_names(estimator),
         columns=get_column_names(estimator),
         facts=_list_facts(estimator),
-        parameters=[(key, _format_value(value)) for key, value in estimator.get_params(False).items()],
+        parameters=[
+            (key, _format_value(value)) for key, value in estimator.get_params(False).items()
+        ],
         shares=_to_floats(getattr(estimator, "component_shares_", None)),
         loadings=select_largest_loadings(estimator, rows),
         evaluation=evaluation,
@@ -144,7 +146,9 @@ def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups:
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test must be passed together.")
     if is_mixture and X_test is not None:
-        raise ValueError("X_test and y_test apply to classifiers only; a mixture has no labels to test.")
+        raise ValueError(
+            "X_test and y_test apply to classifiers only; a mixture has no labels to test."
+        )
     if not is_mixture and y is None:
         raise ValueError("A report on a classifier needs y, the labels of X.")
 
