@@ -97,7 +97,7 @@ def test_clustering_table_has_average_best_and_worst():
 
 def test_page_counts_signs_of_changes():
     text = page.clustering_section(clustering_rows({"wine": [2.0], "seeds": [3.0]}))
-    assert "ours has its sign on 1 (not on seeds)" in text
+    assert "has the same sign on 1 (not on seeds)" in text
 
 
 def test_markdown_is_a_table():
