@@ -28,7 +28,7 @@ def small(steps, folder, **more):
 
 def test_clustering_by_the_papers_settings_and_ours(tmp_path, load):
     for own in (False, True):
-        text = small(["clustering"], tmp_path, data=["iris"], own=own)
+        text = small(["clustering"], tmp_path, data=["iris"], own_settings=own)
     results = pd.read_csv(tmp_path / "clustering.csv")
     methods = ["identity", "identity, 99.9 % PCs", "covariance", "covariance, auto"]
     assert sorted(results["method"]) == sorted(methods)
@@ -43,7 +43,7 @@ def test_starts_are_compared(tmp_path, load):
     text = small(["starts"], tmp_path, replications=2, **chosen)
     assert "random (2)" in text
     assert "reaches a higher objective than" in text
-    assert small(["starts"], tmp_path, own=True, **chosen) == text  # ours has no such cells
+    assert small(["starts"], tmp_path, own_settings=True, **chosen) == text  # ours has no such cells
 
 
 def test_the_commands_steps_read_what_is_there(tmp_path, load):

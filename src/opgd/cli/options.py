@@ -62,7 +62,7 @@ Groups = Annotated[
 Covariance = Annotated[
     str | None,
     typer.Option(
-        metavar="diag|full", rich_help_panel=MODEL, help="Covariance of each class on the axes."
+        metavar="diag|full", rich_help_panel=MODEL, help="Form of the covariances on the axes."
     ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, rich_help_panel=MODEL, help="Random seed.")]

@@ -22,13 +22,13 @@ def cells_of(
     experiment: str,
     *,
     replications: int,
-    own: bool,
+    own_settings: bool,
     data: list[str] | None = None,
     methods: list[str] | None = None,
 ) -> list[Cell]:
     """Return all cells of an experiment, with the methods of the paper or those of opgd."""
     if experiment == "starts":
-        return [] if own else _list_starts_cells(replications, data, methods)
+        return [] if own_settings else _list_starts_cells(replications, data, methods)
     compute: dict[str, tuple[Compute, list[str], list[str], list[str]]] = {
         "vowel": (
             classification.run_vowel,
@@ -55,7 +55,7 @@ def cells_of(
         Cell(Key(experiment, name, replication, method), function)
         for name in _restrict(all_data, data)
         for replication in range(count)
-        for method in _restrict(own_methods if own else paper_methods, methods)
+        for method in _restrict(own_methods if own_settings else paper_methods, methods)
     ]
 
 
@@ -79,7 +79,7 @@ def reproduce(
     folder: Path,
     *,
     replications: int = 20,
-    own: bool = False,
+    own_settings: bool = False,
     data: list[str] | None = None,
     methods: list[str] | None = None,
     n_jobs: int = -1,
@@ -95,7 +95,7 @@ def reproduce(
         Folder of raw results and tables.
     replications : int, default=20
         Number of random splits, seeds of clustering, or random initializations.
-    own : bool, default=False
+    own_settings : bool, default=False
         Whether to run the settings of opgd instead of those of the paper.
     data, methods : list of str, default=None
         Data sets and methods to run; by default all.
@@ -112,7 +112,13 @@ def reproduce(
     console = console or Console()
     store = Store(folder)
     for experiment in [step for step in steps if step in EXPERIMENTS]:
-        cells = cells_of(experiment, replications=replications, own=own, data=data, methods=methods)
+        cells = cells_of(
+            experiment,
+            replications=replications,
+            own_settings=own_settings,
+            data=data,
+            methods=methods,
+        )
         used = sorted({cell.key.data for cell in cells})
         hashes = {f"data {name}": hash_dataset(name) for name in used}
         store.note_settings({"versions": collect_versions(), **hashes})

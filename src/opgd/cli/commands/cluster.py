@@ -49,7 +49,12 @@ def cluster(
     ] = None,
     covariance: Covariance = None,
     criterion: Annotated[
-        str, typer.Option(metavar="bic|icl|aic", rich_help_panel=MODEL, help="Selects the number.")
+        str,
+        typer.Option(
+            metavar="bic|icl|aic",
+            rich_help_panel=MODEL,
+            help="Criterion to select the number of clusters.",
+        ),
     ] = "bic",
     labels: Annotated[
         str | None,

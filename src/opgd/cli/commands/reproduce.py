@@ -38,14 +38,14 @@ def reproduce(
         cell.key.method
         for step in steps
         if step in EXPERIMENTS
-        for cell in cells_of(step, replications=1, own=own_settings)
+        for cell in cells_of(step, replications=1, own_settings=own_settings)
     }
     _check_names("method", method_names, sorted(known_methods), separator="; ")
     page = run_experiments(
         steps,
         out,
         replications=replications,
-        own=own_settings,
+        own_settings=own_settings,
         data=dataset_names or None,
         methods=method_names or None,
         n_jobs=jobs,
