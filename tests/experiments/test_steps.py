@@ -43,7 +43,7 @@ def test_starts_are_compared(tmp_path, load):
     text = small(["starts"], tmp_path, replications=2, **chosen)
     assert "random (2)" in text
     assert "reaches a higher objective than" in text
-    assert small(["starts"], tmp_path, own_settings=True, **chosen) == text  # ours has no such cells
+    assert small(["starts"], tmp_path, own_settings=True, **chosen) == text  # no such cells
 
 
 def test_the_commands_steps_read_what_is_there(tmp_path, load):

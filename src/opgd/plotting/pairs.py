@@ -143,8 +143,8 @@ class PairsDisplay:
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
             names.append(f"ellipse: {100 * self.level:.3g} % region of a\nGaussian of the model")
         outside = many and ax is None  # there is little room above the diagonal
-        beside = grid[0, 0].figure if outside else grid[0, 0]
-        draw_legend_outside(beside, handles, names, projected.kind, makes_room=outside)
+        anchor = grid[0, 0].figure if outside else grid[0, 0]
+        draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)
         if projected.n_rows > len(projected.scores):
             title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)
