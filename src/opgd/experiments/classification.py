@@ -45,7 +45,7 @@ def run_splits(name: str, replication: int, method: str) -> dict[str, Any]:
     """Evaluate a method on a random split: 50 % training, 25 % validation, 25 % test.
 
     The selected settings are fitted to training and validation samples together. OPGD is then
-    initialized at the solution with the lowest validation error, as in the paper.
+    initialized at the solution that was best on the validation samples, as in the paper.
     """
     X, y = load_varying_columns(name)
     order = np.random.RandomState(replication).permutation(len(X))

@@ -107,7 +107,7 @@ def cluster(
 
 
 def _parse_clusters(text: str, n_rows: int) -> int | list[int]:
-    """Return the number or numbers of clusters; "auto" allows at least 5 rows per cluster."""
+    """Return the number or numbers of clusters; "auto" tries up to n_rows / 5."""
     if text == "auto":
         return list(range(1, max(2, min(MAX_CLUSTERS, n_rows // 5) + 1)))
     try:
