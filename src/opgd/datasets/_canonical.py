@@ -44,7 +44,7 @@ def to_canonical(info: DatasetInfo, table: Table) -> tuple[FloatArray, Strings]:
 
 
 def fill_missing(info: DatasetInfo, X: FloatArray) -> FloatArray:
-    """Return X with missing ages in dermatology replaced by the mean, as the paper's author does."""
+    """Return X with missing ages in dermatology set to the mean, as the paper's author does."""
     if info.name != "dermatology" or X.size == 0:
         return X
     unknown = np.isnan(X[:, -1])
