@@ -37,7 +37,7 @@ def test_weights_and_groups(files):
     assert done.code == 0, done.err
     facts = json.loads(done.out)
     assert facts["columns"] == COLUMNS
-    assert "3 splits of groups" in facts["training"]["estimated_by"]
+    assert "3 splits by group" in facts["training"]["estimated_by"]
     assert facts["warnings"] == []
     priors = facts["priors"][facts["classes"].index("red")]
     assert priors == pytest.approx(2 * 59 / (178 + 59))
@@ -53,16 +53,16 @@ def test_one_setting_is_judged_by_groups_left_out_too(files, rng):
     assert with_leak["error"] == 0
     facts = json.loads(fit("own.csv", "--groups", "g", *more).out)["training"]
     assert facts["error"] > 0.2
-    assert "5 folds of groups" in facts["estimated_by"]
+    assert "5-fold cross-validation by group" in facts["estimated_by"]
     page = fit("own.csv", "--groups", "g", "--subclasses", 6, "--force").out
-    assert "5 folds of groups" in " ".join(page.split())
+    assert "5-fold cross-validation by group" in " ".join(page.split())
 
 
 def test_an_error_of_training_rows_says_why(files):
     wine(g=np.where(WINE.target == 0, 9, np.arange(178) % 6)).to_csv("own.csv", index=False)
     done = fit("own.csv", "--groups", "g", "--json")
     how = json.loads(done.out)["training"]["estimated_by"]
-    assert how.startswith("the training rows themselves: some class is only in groups")
+    assert how.startswith("the training rows: a class occurs only in groups")
 
 
 def wide_table(n_columns, n_rows=12):

@@ -36,7 +36,7 @@ def test_models_of_arrays_take_columns_in_their_order(files):
     save_model(model.fit(rows.to_numpy(), WINE.target.iloc[1::2]), "bare.opgd")
     rows.to_csv("rows.csv", index=False)
     done = run_ok("predict", "bare.opgd", "rows.csv")
-    assert "in their order" in done.err
+    assert "in the order of the table" in done.err
     found = pd.read_csv(io.StringIO(done.out))["prediction"]
     assert found.tolist() == model.predict(rows.to_numpy()).tolist()
     assert run("predict", "bare.opgd", "new.csv").code == 2
@@ -48,7 +48,7 @@ def test_rows_left_out_keep_the_numbers_of_the_others(files):
     table.to_csv("holes.csv", index=False)
     refused = run("predict", "model.opgd", "holes.csv")
     assert refused.code == 2
-    for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing leaves 2 rows out"):
+    for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing drops 2 rows"):
         assert words in refused.err
     done = run_ok("transform", "model.opgd", "holes.csv", "--drop-missing", "--keep", "kind")
     found = pd.read_csv(io.StringIO(done.out))
@@ -71,11 +71,11 @@ def test_values_for_missing_cells_stay_with_the_model(files):
     values = load_notes("f.opgd")["preprocessing"]["imputation"]["values"]
     assert values == table[COLUMNS].median().to_dict()
     done = run_ok("predict", "f.opgd", "holes.csv")
-    assert "2 missing cells filled by the model's median" in done.err
+    assert "2 missing cells filled with the median" in done.err
     expected = load_model("f.opgd").predict(table[COLUMNS].fillna(values))
     assert pd.read_csv(io.StringIO(done.out))["prediction"].tolist() == expected.tolist()
     left = run_ok("fit", "holes.csv", "-t", "kind", "--axes", 2, "--drop-missing", "-o", "d.opgd")
-    assert "2 rows with missing cells left out" in left.err
+    assert "2 rows with missing cells dropped" in left.err
     assert load_notes("d.opgd")["training"]["rows"] == 176
 
 

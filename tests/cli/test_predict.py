@@ -60,7 +60,7 @@ def test_answers_are_the_librarys(model):
 BAD_CALLS = [
     (["predict", "train.csv", "new.csv"], ["Cannot load 'train.csv'"]),
     (["predict", "none.opgd", "new.csv"], ["none.opgd", "no such file"]),
-    (["predict", "model.opgd", "lacking.csv"], ["lacks the column 'hue'"]),
+    (["predict", "model.opgd", "lacking.csv"], ["no column 'hue'"]),
     (["predict", "model.opgd", "new.csv", "-o", "x.xlsx"], [".csv, .tsv or .parquet"]),
     (["predict", "model.opgd", "new.csv", "-o", "model.opgd", "--force"], ["is read"]),
     (["predict", "model.opgd", "new.csv", "--json"], ["--json", "-o FILE"]),

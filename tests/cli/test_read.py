@@ -72,12 +72,12 @@ BAD_TABLES = {
     "words": (changed("4,two,p"), ["b", "1 of 20", "'two'", "row 5", "--ignore 'b'"]),
     "dates": (changed("4,2021-03-04,p"), ["'2021-03-04'", "--ignore 'b'"]),
     "infinite": (changed("4,-inf,p"), ["infinite", "b", "'-inf'", "row 5"]),
-    "missing": (changed("?,NA,p"), ["2 columns", "row 5", "missing leaves 1 row", "--impute"]),
+    "missing": (changed("?,NA,p"), ["2 columns", "row 5", "missing drops 1 row", "--impute"]),
     "no label": (changed("4,2,"), ["'y'", "no label", "row 5", "--drop-missing"]),
     "one class": (GOOD.replace("q", "p"), ["one class only", "'p'"]),
     "measurements": (
         "a,y\n" + "".join(f"{i},{i / 7}\n" for i in range(60)),
-        ["60 different values", "column of labels"],
+        ["60 different values", "label column"],
     ),
     "only the target": (b"y\np\nq\np\nq\n", ["No column", "left"]),
     "few rows": (b"a,b,y\n1,2,p\n3,4,p\n5,6,q\n7,7,q\n", ["5 folds (--cv)", "largest has 2"]),
@@ -156,7 +156,7 @@ def test_tables_larger_than_memory_end_in_a_sentence(folder):
         stream.truncate(2**36)
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr == "opgd: there is not enough memory for this.\n"
+    assert done.stderr == "opgd: not enough memory.\n"
     assert list_files() == ["good.csv", "huge.csv"]
 
 

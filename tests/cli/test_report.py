@@ -25,7 +25,7 @@ def test_a_report_leaves_out_groups_as_the_fit_did(tmp_path, monkeypatch, rng):
     run_ok("fit", "copies.csv", "-t", "y", "--axes", 2, "--groups", "who", "-o", "m.opgd")
     run_ok("report", "m.opgd", "copies.csv", "-o", "groups.html")
     page = Path("groups.html").read_text("utf-8")
-    assert "folds of groups was predicted" in page
+    assert "cross-validation by group" in page
     pd.concat([rows] * 3).drop(columns="who").to_csv("without.csv", index=False)
     refused = run("report", "m.opgd", "without.csv", "-o", "other.html")
     assert refused.code == 2
@@ -48,7 +48,7 @@ def test_reports_of_hostile_names_hold_no_markup(folder):
 
 
 BAD_CALLS = [
-    (["report", "model.opgd", "strange.csv", "-o", "x"], ["does not know", "'beer'", "1 of 89"]),
+    (["report", "model.opgd", "strange.csv", "-o", "x"], ["not classes", "'beer'", "1 of 89"]),
     (["report", "model.opgd", "new.csv", "-t", "none", "-o", "x"], ["'none'"]),
     (["report", "model.opgd", "new.csv", "-t", "Kind", "-o", "x"], ["did you mean 'kind'?"]),
     (["report", "rda.opgd", "new.csv", "-t", "kind", "-o", "x"], ["no axes"]),

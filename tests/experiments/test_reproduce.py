@@ -57,15 +57,15 @@ def test_results_of_other_versions_are_not_mixed(tmp_path):
 
 def test_the_papers_columns_and_ours_are_different_cells():
     for experiment in ("vowel", "splits", "clustering"):
-        theirs = {cell.key for cell in cells_of(experiment, replications=2, own=False)}
-        ours = {cell.key for cell in cells_of(experiment, replications=2, own=True)}
+        theirs = {cell.key for cell in cells_of(experiment, replications=2, own_settings=False)}
+        ours = {cell.key for cell in cells_of(experiment, replications=2, own_settings=True)}
         assert theirs
         assert ours
         assert not theirs & ours
 
 
 def test_every_data_set_of_the_paper_has_its_cells():
-    names = {cell.key.data for cell in cells_of("clustering", replications=1, own=False)}
+    names = {cell.key.data for cell in cells_of("clustering", replications=1, own_settings=False)}
     assert names == set(paper.CLUSTERING)
 
 
@@ -97,7 +97,7 @@ def test_clustering_table_has_average_best_and_worst():
 
 def test_page_counts_signs_of_changes():
     text = page.clustering_section(clustering_rows({"wine": [2.0], "seeds": [3.0]}))
-    assert "ours has its sign on 1 (not on seeds)" in text
+    assert "has the same sign on 1 (not on seeds)" in text
 
 
 def test_markdown_is_a_table():

@@ -28,7 +28,7 @@ def small(steps, folder, **more):
 
 def test_clustering_by_the_papers_settings_and_ours(tmp_path, load):
     for own in (False, True):
-        text = small(["clustering"], tmp_path, data=["iris"], own=own)
+        text = small(["clustering"], tmp_path, data=["iris"], own_settings=own)
     results = pd.read_csv(tmp_path / "clustering.csv")
     methods = ["identity", "identity, 99.9 % PCs", "covariance", "covariance, auto"]
     assert sorted(results["method"]) == sorted(methods)
@@ -42,14 +42,14 @@ def test_starts_are_compared(tmp_path, load):
     chosen = {"data": ["vowel"], "methods": ["auto", "random"]}
     text = small(["starts"], tmp_path, replications=2, **chosen)
     assert "random (2)" in text
-    assert "our start ends at a higher objective than" in text
-    assert small(["starts"], tmp_path, own=True, **chosen) == text  # ours has no such cells
+    assert "reaches a higher objective than" in text
+    assert small(["starts"], tmp_path, own_settings=True, **chosen) == text  # no such cells
 
 
 def test_the_commands_steps_read_what_is_there(tmp_path, load):
     some = ["--datasets", "iris", "--methods", "identity", "--replications", 1, "--jobs", 1]
     done = run_ok("reproduce", "clustering", *some, "--out", tmp_path)
-    assert f"begin with {tmp_path / 'RESULTS.md'}" in done.out.replace("\n", "")
+    assert f"see {tmp_path / 'RESULTS.md'}" in done.out.replace("\n", "")
     before = (tmp_path / "RESULTS.md").read_text("utf-8")
     run_ok("reproduce", "tables", "--out", tmp_path)
     assert (tmp_path / "RESULTS.md").read_text("utf-8") == before
@@ -60,7 +60,7 @@ def test_figures_are_drawn_and_closed(tmp_path, load):
     before = plt.get_fignums()
     figure = figures.draw_clusters("forest")
     assert [ax.get_title() for ax in figure.axes[:2]] == [
-        "forest: PCA, first mixture",
+        "forest: PCA, initial mixture",
         "forest: OPGD, final solution",
     ]
     figures.save(figure, tmp_path, "forest")
@@ -158,5 +158,5 @@ def test_numbers_of_numpy_are_kept_as_plain_ones(tmp_path):
     store.add(Key("e", "d", 0, "m"), values)
     row = json.loads(store.path.read_text())
     assert (row["a"], row["b"], row["c"]) == (0.5, [0, 1], True)
-    with pytest.raises(TypeError, match="cannot be kept"):
+    with pytest.raises(TypeError, match="cannot be stored"):
         store.add(Key("e", "d", 1, "m"), {"a": object()})

@@ -32,10 +32,10 @@ def test_groups_are_left_out_together(pairs):
     model = Memory().fit(X, y)
     alone, how = predict_held_out(model, X, y, y, 5)
     assert alone[:, 0].any()
-    assert "5 folds was" in how
+    assert "5-fold cross-validation" in how
     together, how = predict_held_out(model, X, y, y, 5, groups)
     assert not together[:, 0].any()
-    assert "5 folds of groups was" in how
+    assert "5-fold cross-validation by group" in how
     codes = np.where(np.arange(80) % 2, y, -1)  # rows without a label go with their group
     some, _ = predict_held_out(model, X, y, codes, 5, groups)
     assert not some[codes >= 0, 0].any()
@@ -46,7 +46,7 @@ def test_groups_that_cannot_be_left_out_are_told(pairs):
     model = ReducedRankLDA().fit(X, y)
     few, how = predict_held_out(model, X, y, y, 5, groups % 3)
     assert not np.isnan(few).any()
-    assert "each of 3 folds of groups" in how
-    for own, words in [(0 * groups, "of one group"), (y, "some class is only in groups")]:
+    assert "3-fold cross-validation by group" in how
+    for own, words in [(0 * groups, "belong to one group"), (y, "a class occurs only in groups")]:
         assert predict_held_out(model, X, y, y, 5, own)[0] is None
         assert words in predict_held_out(model, X, y, y, 5, own)[1]

@@ -28,7 +28,7 @@ def test_without_test_rows_each_row_is_left_out_once(summary):
     assert found.confusion.sum() == found.n_rows == 178
     assert found.error == pytest.approx(1 - np.trace(found.confusion) / 178)
     assert 0 < found.error < 0.1  # the training rows themselves have no error
-    assert summary.doubtful_left_out
+    assert summary.doubtful_held_out
     assert summary.n_doubtful >= 1
 
 
@@ -95,6 +95,6 @@ def test_groups_are_left_out_together_and_must_be_known(tmp_path, rng):
         write_report(model, X, y, path=path, groups=np.where(groups == 3, np.nan, groups))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         write_report(model, X, y, path=path, groups=groups[1:])
-    with pytest.raises(ValueError, match="groups are for classifiers"):
+    with pytest.raises(ValueError, match="groups applies to classifiers"):
         write_report(OPGDMixture(2).fit(X), X, path=path, groups=groups)
     assert not path.exists()

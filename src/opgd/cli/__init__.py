@@ -1,4 +1,4 @@
-"""The command `opgd`: parse, call the library, print."""
+"""The command-line program `opgd`."""
 
 from opgd.cli.errors import exit_on_errors, exit_on_sigterm
 
@@ -6,8 +6,8 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command; bad input ends in a sentence and exit code 2, Ctrl-C in 130."""
+    """Run the program; bad input ends it with a message and exit code 2, Ctrl-C with 130."""
     with exit_on_errors(), exit_on_sigterm():
-        from opgd.cli.app import run_app  # its packages may be missing
+        from opgd.cli.app import run_app  # its dependencies may be missing
 
         run_app(arguments)

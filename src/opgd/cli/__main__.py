@@ -1,4 +1,4 @@
-"""python -m opgd.cli."""
+"""Entry point of `python -m opgd.cli`."""
 
 from opgd.cli import main
 

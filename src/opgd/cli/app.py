@@ -1,4 +1,4 @@
-"""The commands, together."""
+"""The typer application with all commands."""
 
 import sys
 from typing import Annotated
@@ -25,16 +25,16 @@ app = typer.Typer(
 
 
 def run_app(arguments: list[str] | None) -> None:
-    """Run the command that the arguments name; it ends in SystemExit."""
+    """Run the command that the arguments name; always raises SystemExit."""
     try:
         with print_warnings_as_lines():
             app(arguments, prog_name="opgd")
     finally:
-        sys.stdout.flush()  # an error of writing is raised now, not when the interpreter ends
+        sys.stdout.flush()  # raise write errors here, not when the interpreter exits
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"opgd {__version__}")
         raise typer.Exit
 
@@ -48,9 +48,9 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Gaussian discriminants, and the few axes that show them, for tables in files.
+    """Gaussian discriminant analysis on optimal projections, for tables in files.
 
-    Begin with: opgd demo
+    To get started, run: opgd demo
     """
 
 

@@ -1,4 +1,4 @@
-"""Terminal output: results on the standard output, notes and progress on the standard error."""
+"""Terminal output: results on standard output, notes and progress on standard error."""
 
 import json
 import math
@@ -14,30 +14,30 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table as Grid
 
 WIDTH_OF_FILES = 100
-"""Characters of a line when the output is no terminal."""
+"""Line width when the output is not a terminal."""
 MAX_LENGTH = 60
-"""Characters of a name in a message."""
+"""Maximum length of a name in a message."""
 MAX_NAMES = 8
-"""Names in a list of names."""
+"""Maximum number of names in a list."""
 
 printed_warnings: list[str] = []
-"""Warnings of this run, in the order in which they were printed."""
+"""Warnings printed during this run, in order."""
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """How much to print, and in which form results are wanted."""
+    """Output settings: verbosity, and the format of results."""
 
     quiet: bool = False
     as_json: bool = False
 
     def note(self, text: str) -> None:
-        """Print something worth knowing that is no result."""
+        """Print a note on standard error, unless quiet."""
         if not self.quiet:
             _print_line(text)
 
     def print_result(self, facts: dict[str, Any], page: RenderableType) -> None:
-        """Print the result: data for a program, a page for a person."""
+        """Print the facts as JSON with --json, otherwise the page unless quiet."""
         if self.as_json:
             contents = _to_json_values(facts | {"warnings": list(printed_warnings)})
             sys.stdout.write(json.dumps(contents, indent=2) + "\n")
@@ -46,7 +46,7 @@ class Terminal:
 
     @contextmanager
     def show_progress(self, description: str, estimator: Any = None) -> Iterator[None]:
-        """Show a bar on the terminal during some work; the estimator's callbacks move it."""
+        """Show a progress bar, updated by the callbacks of the estimator if it has any."""
         console = make_console(stderr=True)
         if self.quiet or not console.is_terminal:
             yield
@@ -58,11 +58,13 @@ class Terminal:
                 yield
             finally:
                 if estimator is not None:
-                    vars(estimator).pop("_skl_callbacks", None)  # no part of the model
+                    vars(estimator).pop(
+                        "_skl_callbacks", None
+                    )  # keep the callback out of the model file
 
 
 class ProgressBar:
-    """A scikit-learn callback that draws a bar: it grows by tasks, and counts iterations."""
+    """A scikit-learn callback that shows finished tasks, or counts iterations."""
 
     def __init__(self, description: str, console: Console) -> None:
         columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()]
@@ -84,7 +86,7 @@ class ProgressBar:
         """Do nothing when a task of a fit begins."""
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:  # noqa: ARG002
-        """Move the bar; return False, which lets the fit go on."""
+        """Advance the bar; return False, so that the fit continues."""
         if context.parent is not None:
             self.done += 1
             if context.task_name == "iteration":  # their number is not known in advance
@@ -99,14 +101,14 @@ class ProgressBar:
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Return a console of the present stream; in files, no colors and lines of a fixed length."""
+    """Return a console for the stream; without a terminal, it has a fixed width and no colors."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else WIDTH_OF_FILES
     return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
 def make_grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Grid:
-    """Return a table to print: the first column is text, numbers in the others end flush."""
+    """Return a table to print, with all columns but the first right-aligned."""
     grid = Grid(title=title, title_justify="left")
     for j, name in enumerate(columns):
         grid.add_column(name, justify="right" if j else "left")
@@ -135,7 +137,7 @@ def print_warnings_as_lines() -> Iterator[None]:
 
 
 def sanitize(value: Any, max_length: int = MAX_LENGTH) -> str:
-    """Return text without control characters, shortened by an ellipsis in its middle."""
+    """Return text with control characters escaped, and the middle of long text elided."""
     text = str(value)
     if len(text) > max_length:
         tail = (max_length - 1) // 2
@@ -149,14 +151,14 @@ def quote(value: Any) -> str:
 
 
 def list_names(values: Iterable[Any], max_names: int = MAX_NAMES) -> str:
-    """Return the first few names in quotes, and the number of the others."""
+    """Return the first few names in quotes and the number of further names."""
     names = list(values)
     more = f" and {len(names) - max_names} more" if len(names) > max_names else ""
     return ", ".join(quote(name) for name in names[:max_names]) + more
 
 
 def list_rows(numbers: Iterable[int], max_numbers: int = 3) -> str:
-    """Return the first few row numbers."""
+    """Return text such as "row 5" or "rows 1, 2, 3, ..."."""
     rows = [int(number) for number in numbers]
     more = ", ..." if len(rows) > max_numbers else ""
     word = "row" if len(rows) == 1 else "rows"
@@ -164,7 +166,7 @@ def list_rows(numbers: Iterable[int], max_numbers: int = 3) -> str:
 
 
 def count_noun(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun."""
+    """Return a number with the noun in singular or plural."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
@@ -173,11 +175,11 @@ def _print_line(text: str) -> None:
 
 
 def _to_json_values(value: Any) -> Any:
-    """Return plain data in which numbers that are not finite are null, as in JSON."""
+    """Return values that JSON can represent; non-finite numbers become None."""
     if isinstance(value, dict):
         return {str(key): _to_json_values(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_to_json_values(entry) for entry in value]
-    if hasattr(value, "tolist"):  # NumPy's
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
         return _to_json_values(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

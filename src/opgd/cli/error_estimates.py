@@ -1,4 +1,4 @@
-"""Error estimates, and the notes on training rows that a model file holds."""
+"""Error estimates and the training summary that are stored in a model file."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from typing import Any
 def summarize_training(
     estimator: Any, target: str, y: Any, n_left_out: int = 0, groups: str | None = None
 ) -> dict[str, Any]:
-    """Return notes on the training rows; `groups` is a column, if there is one."""
+    """Return a summary of the training rows; `groups` is the name of the group column, if any."""
     counts = [int((y == label).sum()) for label in estimator.classes_]
     return {
         "target": target,
@@ -19,19 +19,19 @@ def summarize_training(
 
 
 def get_search_error(estimator: Any, grouped: bool = False) -> dict[str, Any]:
-    """Return the error of the selected settings on held-out rows of the search."""
+    """Return the cross-validation error of the settings that the search has selected."""
     table, best = estimator.cv_results_, estimator.best_index_
-    of_groups = " of groups" if grouped else ""
+    by_group = " by group" if grouped else ""
     return {
         "error": float(table["mean_test_error"][best]),
         "log_loss": float(table["mean_test_calibrated_log_loss"][best]),
-        "estimated_by": f"the cross-validation that chose the settings ({estimator.n_splits_} "
-        f"splits{of_groups}), so a little optimistic",
+        "estimated_by": f"the cross-validation that selected the settings ({estimator.n_splits_} "
+        f"splits{by_group}), slightly optimistic",
     }
 
 
 def estimate_error(estimator: Any, training: Any, cv: int | float) -> dict[str, Any]:
-    """Return the cross-validated error where that is quick, else the error of training rows."""
+    """Return the cross-validation error if the table is small enough, else the training error."""
     from opgd.inspection.cross_validation import predict_held_out
     from opgd.inspection.evaluation import evaluate
     from opgd.inspection.labels import encode_classes
@@ -45,6 +45,6 @@ def estimate_error(estimator: Any, training: Any, cv: int | float) -> dict[str, 
     if probabilities is None:
         reason = f": {how}" if n_folds else ""
         probabilities = estimator.predict_proba(training.X)
-        how = f"the training rows themselves{reason}"
+        how = f"the training rows{reason}"
     evaluation = evaluate(probabilities, codes, "", how)
     return {"error": evaluation.error, "log_loss": evaluation.log_loss, "estimated_by": how}

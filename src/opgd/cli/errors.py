@@ -1,6 +1,6 @@
-"""Errors and signals that end the command, with a sentence and an exit code.
+"""Turn exceptions and signals into a message and an exit code.
 
-Nothing outside the standard library is imported: a missing package is one of the errors.
+Only the standard library is imported, since a missing package is one of the errors.
 """
 
 import errno
@@ -23,9 +23,9 @@ INPUT_ERRORS = (
     NotADirectoryError,
     PermissionError,
 )
-"""Errors that are about the input; a matrix that could not be factored is a ValueError too."""
+"""Exceptions caused by the input; LinAlgError, a ValueError, is excluded below."""
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Numbers of errors of disks that cannot be written to."""
+"""errno values of failed writes, such as a full disk."""
 OPTIONS = {
     "n_components": "--axes",
     "n_subclasses": "--subclasses",
@@ -37,16 +37,16 @@ OPTIONS = {
     "n_splits": "--cv",
     "overwrite=True": "--force",
 }
-"""Options of the command by the names of the library's arguments."""
+"""Command-line options by the name of the library argument."""
 
 
 class BadInput(ValueError):  # noqa: N818
-    """Something that the user can put right; the message is all that is shown."""
+    """Invalid input or options; only the message is shown to the user."""
 
 
 @contextmanager
 def exit_on_errors() -> Iterator[None]:
-    """Turn exceptions into a message on the standard error and an exit code."""
+    """Turn exceptions into a message on standard error and an exit code."""
     try:
         yield
     except KeyboardInterrupt:
@@ -54,7 +54,7 @@ def exit_on_errors() -> Iterator[None]:
     except ImportError as error:
         _exit(_explain_import_error(error), 2)
     except MemoryError:
-        _exit("there is not enough memory for this.", 1)
+        _exit("not enough memory.", 1)
     except Exception as error:
         if "OPGD_TRACEBACK" in os.environ:
             raise
@@ -63,15 +63,15 @@ def exit_on_errors() -> Iterator[None]:
 
 @contextmanager
 def exit_on_sigterm() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM, so that partly written files are removed on the way out."""
+    """Raise SystemExit on SIGTERM, so that temporary files are removed."""
 
-    def leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    def exit_by_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         sys.exit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous_handler = signal.signal(signal.SIGTERM, leave)
+    previous_handler = signal.signal(signal.SIGTERM, exit_by_signal)
     try:
         yield
     finally:
@@ -79,10 +79,10 @@ def exit_on_sigterm() -> Iterator[None]:
 
 
 def discard_output() -> None:
-    """Redirect the standard output to the null device, and with it what is still buffered.
+    """Redirect standard output, including buffered text, to the null device.
 
-    Otherwise the interpreter tries to write the buffer again when it ends. A stream without a
-    file descriptor needs nothing.
+    Otherwise the interpreter would try to write the buffer again at exit. Streams without a
+    file descriptor are left unchanged.
     """
     try:
         descriptor = sys.stdout.fileno()
@@ -100,7 +100,7 @@ def _exit_on_failure(error: Exception) -> NoReturn:
     if isinstance(error, INPUT_ERRORS) and type(error).__name__ != "LinAlgError":
         _exit(_explain_input_error(error), 2)
     reason = f"{type(error).__name__}: {error}"
-    _exit(f"unexpected failure: {reason} (OPGD_TRACEBACK=1 shows where)", 1)
+    _exit(f"unexpected failure: {reason} (set OPGD_TRACEBACK=1 for a traceback)", 1)
 
 
 def _exit(message: str, code: int) -> NoReturn:
@@ -109,15 +109,15 @@ def _exit(message: str, code: int) -> NoReturn:
 
 
 def _explain_import_error(error: ImportError) -> str:
-    """Name the extra that installs a missing package."""
+    """Return a message that names the extra with the missing package."""
     if error.name is not None and error.name.split(".")[0] in REQUIRED_PACKAGES:
         package = error.name.split(".")[0]
-        return f'The command needs the package {package}: pip install "opgd[cli]".'
+        return f'The command line needs {package}; install it with: pip install "opgd[cli]"'
     return str(error)
 
 
 def _explain_input_error(error: Exception) -> str:
-    """Replace the library's argument names in a message by the command's options."""
+    """Return the message with library argument names replaced by command-line options."""
     text = str(error)
     if isinstance(error, BadInput):
         return text

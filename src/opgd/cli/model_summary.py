@@ -1,4 +1,4 @@
-"""What is printed about a model: plain data, and a page of them."""
+"""Summaries of models, as plain data and as text for the terminal."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ SETTINGS = ["shrinkage", "ridge", "n_subclasses", "covariance_type"]
 def collect_facts(
     estimator: Any, training: dict[str, Any], fill_values: dict[str, float] | None
 ) -> dict[str, Any]:
-    """Return plain data on the estimator, and the notes of its training."""
+    """Return plain data that describe the estimator and its training."""
     facts: dict[str, Any] = {"estimator": type(estimator).__name__}
     names = getattr(estimator, "feature_names_in_", None)
     facts["n_columns"] = int(estimator.n_features_in_)
@@ -39,7 +39,7 @@ def collect_facts(
 
 
 def print_facts(facts: dict[str, Any], terminal: Terminal) -> None:
-    """Print the facts of a model: as JSON, or as lines of a name and a value."""
+    """Print the facts about a model as JSON or as a two-column table."""
     grid = Grid.grid(padding=(0, 2))
     grid.title, grid.title_justify = Text(f"Model {facts['model']}", style="bold"), "left"
     for key, value in _format_lines(facts):
@@ -48,7 +48,7 @@ def print_facts(facts: dict[str, Any], terminal: Terminal) -> None:
 
 
 def _name_method(params: dict[str, Any]) -> str:
-    """Return the method that a search has selected, by its parameters."""
+    """Return the name of the method that a search has selected."""
     if "max_iter" not in params:
         return "OPGD"
     return "RDA" if params.get("covariance_type") == "full" else "LDA"
@@ -56,12 +56,12 @@ def _name_method(params: dict[str, Any]) -> str:
 
 def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     training = facts["training"]
-    method = f", which chose {facts['method']}" if "method" in facts else ""
+    method = f" (selected {facts['method']})" if "method" in facts else ""
     lines = [("estimator", facts["estimator"] + method)]
     if isinstance(rows := training.get("rows"), int):
-        out = training.get("rows_left_out")
-        left = f", {out} left out" if isinstance(out, int) and out else ""
-        lines.append(("rows", f"{rows}{left}"))
+        n_dropped = training.get("rows_left_out")
+        dropped = f", {n_dropped} dropped" if isinstance(n_dropped, int) and n_dropped else ""
+        lines.append(("rows", f"{rows}{dropped}"))
     names = facts["columns"]
     lines.append(("columns", f"{facts['n_columns']}" + (f": {list_names(names)}" if names else "")))
     if "classes" in facts:
@@ -79,14 +79,14 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("settings", sanitize(", ".join(settings), 200)))
     lines += _format_errors(training)
     if facts["imputation"] is not None:
-        lines.append(("missing cells", "filled by the values of the training rows"))
+        lines.append(("missing cells", "filled with values from the training rows"))
     if facts.get("converged") is False:
-        lines.append(("search", "not converged"))
+        lines.append(("optimization", "not converged"))
     return lines
 
 
 def _format_counts(labels: list[Any], counts: Any) -> str:
-    """Return labels with their numbers of rows, if those are known."""
+    """Return the labels, each with its number of rows if known."""
     if isinstance(counts, list) and len(counts) == len(labels):
         words = [
             f"{sanitize(label, 30)} ({count})" for label, count in zip(labels, counts, strict=True)
@@ -103,15 +103,15 @@ def _format_shares(facts: dict[str, Any]) -> str:
         return ""
     what = "objective" if "clusters" in facts else "likelihood"
     percentages = ", ".join(f"{100 * share:.0f} %" for share in shares[:6])
-    return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gained)"
+    return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gain)"
 
 
 def _format_errors(training: dict[str, Any]) -> list[tuple[str, str]]:
     lines = []
     if isinstance(error := training.get("error"), float):
-        guess = training.get("largest_class_error")
-        beside = f" (always the largest class: {guess:.3f})" if isinstance(guess, float) else ""
-        lines.append(("error", f"{error:.3f}{beside}"))
+        baseline = training.get("largest_class_error")
+        hint = f" (largest class only: {baseline:.3f})" if isinstance(baseline, float) else ""
+        lines.append(("error", f"{error:.3f}{hint}"))
     if isinstance(loss := training.get("log_loss"), float):
         lines.append(("log-loss", f"{loss:.3f}"))
     if lines and "estimated_by" in training:

@@ -1,4 +1,4 @@
-"""Models from files, new rows in the form in which a model takes them, and its answers."""
+"""Model files, new rows for a model, and its predictions."""
 
 import math
 from collections.abc import Callable, Collection
@@ -26,14 +26,14 @@ from opgd.core.types import AnyArray
 from opgd.model_file import load_model_and_notes, save_model
 
 ADVICE_ON_MISSING = (
-    "The model has no values for them (fit with --impute median keeps some); "
-    "--drop-missing leaves {rows} out."
+    "The model has no values to fill them with (those are stored by fit with --impute median); "
+    "--drop-missing drops {rows}."
 )
 
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted estimator, and the notes of its fit."""
+    """A fitted estimator with the notes from its model file."""
 
     estimator: Any
     fill_values: dict[str, float] | None  # by column
@@ -42,22 +42,22 @@ class Model:
 
     @property
     def is_classifier(self) -> bool:
-        """Whether it has classes; otherwise it has clusters."""
+        """Whether the model has classes; otherwise it has clusters."""
         return hasattr(self.estimator, "classes_")
 
     @property
     def target(self) -> str | None:
-        """The column of labels in the training table."""
+        """The name of the label column in the training table, if known."""
         return self._get_column("target")
 
     @property
     def groups(self) -> str | None:
-        """The column of groups in the training table, if rows were left out by it."""
+        """The name of the group column in the training table, if there was one."""
         return self._get_column("groups")
 
     @property
     def columns(self) -> list[str] | None:
-        """The columns that it was fitted to, if they had names."""
+        """The names of the training columns, if they had names."""
         names = getattr(self.estimator, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
@@ -68,9 +68,9 @@ class Model:
 
 @dataclass(frozen=True)
 class NewRows:
-    """Rows for a model, and the table without the rows that were left out."""
+    """Rows for a model, and the table without the dropped rows."""
 
-    X: Any  # pandas.DataFrame; its index are row numbers of the file
+    X: Any  # pandas.DataFrame, indexed by row number in the file
     table: Table
 
 
@@ -84,12 +84,12 @@ def open_model(path: str) -> Model:
         fill_values, method = _parse_imputation(estimator, notes.get("preprocessing", {}))
         training = dict(notes.get("training", {}))
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise BadInput(f"The notes in {quote(path)} do not belong to its model.") from None
+        raise BadInput(f"The notes in {quote(path)} do not match its model.") from None
     return Model(estimator, fill_values, method, training)
 
 
 def _parse_imputation(estimator: Any, notes: Any) -> tuple[dict[str, float] | None, str | None]:
-    """Return values for missing cells by column, and what they are; ValueError if they are odd."""
+    """Return the fill values by column and the imputation method, (None, None) without one."""
     if "imputation" not in notes:
         return None, None
     values, method = notes["imputation"]["values"], str(notes["imputation"]["method"])
@@ -102,7 +102,7 @@ def _parse_imputation(estimator: Any, notes: Any) -> tuple[dict[str, float] | No
 def save_trained_model(
     estimator: Any, path: Path, notes: dict[str, Any], training: Training, *, force: bool
 ) -> None:
-    """Write a model file that holds what new rows need."""
+    """Write a model file with the training summary and the preprocessing of new rows."""
     contents = {"training": notes, "preprocessing": training.preprocessing}
     save_model(estimator, path, notes=contents, overwrite=force)
 
@@ -119,10 +119,10 @@ def select_new_rows(
     expected: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> NewRows:
-    """Return the model's columns by name, in its order, without missing cells.
+    """Return the columns of the model, in its order, with missing cells filled or dropped.
 
-    Other columns that are expected, such as the labels, are not noted as unused; columns to keep
-    stay in the table too.
+    Columns in `expected`, such as the labels, are not reported as unused; columns in `keep`
+    also stay in the table.
     """
     names = _select_columns(model, table, terminal, {*expected, model.target, model.groups})
     numbers = encode_numbers(table, names, keep)
@@ -134,14 +134,14 @@ def select_new_rows(
         fill = np.array([model.fill_values[name] for name in names])
         values = np.where(missing, fill, values)
         cells, method = count_noun(int(missing.sum()), "missing cell"), model.imputation_method
-        terminal.note(f"{cells} filled by the model's {sanitize(method)}.")
+        terminal.note(f"{cells} filled with the {sanitize(method)} of the training rows.")
     elif missing.any() and drop_missing:
         mask = np.logical_not(missing.any(axis=1))
         values = values[mask]
-        terminal.note(f"{count_noun(int(np.sum(~mask)), 'row')} with missing cells left out.")
+        terminal.note(f"{count_noun(int(np.sum(~mask)), 'row')} with missing cells dropped.")
     check_complete(table, Numbers(names, values, []), ADVICE_ON_MISSING)
     if not mask.any():
-        raise BadInput(f"Every row of {table.source} has a missing cell: no row is left.")
+        raise BadInput(f"Every row of {table.source} has missing cells; no row is left.")
     kept = table.select_rows(mask)
     columns = None if model.columns is None else names
     return NewRows(pd.DataFrame(values, columns=columns, index=kept.row_numbers), kept)
@@ -154,15 +154,15 @@ def _select_columns(
     if model.columns is None:  # fitted in Python to an array
         names = [name for name in present if name not in expected]
         _check_number_of_columns(model, table, names)
-        terminal.note("The model does not know names of columns: they are taken in their order.")
+        terminal.note("The model has no column names; columns are used in the order of the table.")
         return names
     present_names = set(present)
     missing = [name for name in model.columns if name not in present_names]
     if missing:
         word = "column" if len(missing) == 1 else "columns"
         raise BadInput(
-            f"{table.source} lacks the {word} {list_names(missing)} of the model; "
-            f"it has {list_names(present)}."
+            f"{table.source} has no {word} {list_names(missing)}, which the model needs; "
+            f"its columns are {list_names(present)}."
         )
     known = {*model.columns, *expected}
     unused = [name for name in present if name not in known]
@@ -176,22 +176,22 @@ def _check_number_of_columns(model: Model, table: Table, names: list[str]) -> No
     if len(names) != n_features:
         raise BadInput(
             f"The model was fitted to {count_noun(n_features, 'column')} without names, "
-            f"and {table.source} has {len(names)}."
+            f"but {table.source} has {len(names)}."
         )
 
 
-# answers
+# predictions
 
 
 def predict_rows(estimator: Any, X: Any, *, proba: bool = False) -> dict[str, Any]:
-    """Return columns: prediction, probability, typicality if there are Gaussians, by name."""
+    """Return prediction, probability and, for Gaussian models, typicality of rows, by column."""
     probabilities = estimator.predict_proba(X)
     is_classifier = hasattr(estimator, "classes_")
     columns: dict[str, Any] = {
         "prediction" if is_classifier else "cluster": estimator.predict(X),
         "probability": probabilities.max(axis=1),
     }
-    if hasattr(estimator, "typicality"):  # defined by the nearest Gaussian
+    if hasattr(estimator, "typicality"):  # Gaussian models only
         columns["typicality"] = estimator.typicality(X)
     if proba:
         labels = estimator.classes_.tolist() if is_classifier else range(probabilities.shape[1])
@@ -209,9 +209,9 @@ def apply_model(
     drop_missing: bool,
     terminal: Terminal,
 ) -> None:
-    """Read a model and a table, and write what `answer(estimator, X)` returns for its rows."""
+    """Read a model and a table, and write the columns that `answer(estimator, X)` returns."""
     if terminal.as_json and output.path is None:
-        raise BadInput("--json prints a summary where the table would go; add -o FILE.")
+        raise BadInput("--json prints a summary instead of the table; add -o FILE.")
     model = open_model(model_path)
     table = read_table(data, terminal)
     rows = select_new_rows(model, table, terminal, drop_missing=drop_missing, keep=keep)
@@ -222,8 +222,8 @@ def apply_model(
         facts = {"output": str(output.path)} | _summarize_answers(model, rows, answers)
         error = ""
         if "error" in facts:
-            error = f"; error {facts['error']:.3f} by its column {quote(model.target)}"
-        page = Text(f"{count_noun(facts['rows'], 'row')} in {output.path}{error}")
+            error = f"; error {facts['error']:.3f} against column {quote(model.target)}"
+        page = Text(f"Wrote {count_noun(facts['rows'], 'row')} to {output.path}{error}")
         terminal.print_result(facts, page)
 
 
@@ -238,7 +238,7 @@ def _summarize_answers(model: Model, rows: NewRows, answers: dict[str, Any]) -> 
         series = rows.table.frame[model.target]
         try:
             labels, missing = encode_known_labels(series, model.estimator.classes_)
-        except BadInput:  # another column of the same name
+        except BadInput:  # an unrelated column with the same name
             return facts
         if not missing.all():
             wrong = answers["prediction"][~missing] != labels[~missing]

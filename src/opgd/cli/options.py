@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, and how their text is parsed."""
+"""Arguments and options shared by several commands."""
 
 from typing import Annotated
 
@@ -8,67 +8,73 @@ from opgd.cli.console import quote
 from opgd.cli.errors import BadInput
 
 ROWS, MODEL, OUTPUT = "Rows and columns", "Model", "Output"
-TABLE = "Table: .csv, .tsv, .parquet or .arrow; - is CSV on the standard input."
+TABLE = "Table: .csv, .tsv, .parquet or .arrow; - reads CSV from standard input."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=TABLE)]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A file of opgd fit or cluster.")]
+ModelFile = Annotated[
+    str, typer.Argument(metavar="MODEL", help="Model file, from opgd fit or opgd cluster.")
+]
 Target = Annotated[
-    str, typer.Option("--target", "-t", metavar="COL", help="Column of labels.", show_default=False)
+    str, typer.Option("--target", "-t", metavar="COL", help="Label column.", show_default=False)
 ]
 NewModel = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.")
+    str, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")
 ]
 Use = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COL",
         rich_help_panel=ROWS,
-        help="Use only this; repeat it for more. * is any text.",
+        help="Use only this column; repeatable. * matches any text.",
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COL", rich_help_panel=ROWS, help="Leave this column out; repeat it for more."
+        metavar="COL",
+        rich_help_panel=ROWS,
+        help="Do not use this column; repeatable. * matches any text.",
     ),
 ]
 DropMissing = Annotated[
     bool,
-    typer.Option("--drop-missing", rich_help_panel=ROWS, help="Leave out rows with missing cells."),
+    typer.Option("--drop-missing", rich_help_panel=ROWS, help="Drop rows with missing cells."),
 ]
 Impute = Annotated[
     str | None,
     typer.Option(
         metavar="median|mean",
         rich_help_panel=ROWS,
-        help="Fill missing cells; the values are kept in the model.",
+        help="Fill missing cells; the fill values are stored in the model.",
     ),
 ]
 Weights = Annotated[
-    str | None, typer.Option(metavar="COL", rich_help_panel=ROWS, help="Column of row weights.")
+    str | None, typer.Option(metavar="COL", rich_help_panel=ROWS, help="Column of sample weights.")
 ]
 Groups = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", rich_help_panel=ROWS, help="Rows of a group are left out of folds together."
+        metavar="COL",
+        rich_help_panel=ROWS,
+        help="Group column; cross-validation keeps groups together.",
     ),
 ]
 Covariance = Annotated[
     str | None,
-    typer.Option(metavar="diag|full", rich_help_panel=MODEL, help="Covariances on the axes."),
+    typer.Option(
+        metavar="diag|full", rich_help_panel=MODEL, help="Form of the covariances on the axes."
+    ),
 ]
-Seed = Annotated[
-    int | None, typer.Option(min=0, rich_help_panel=MODEL, help="For what is drawn at random.")
+Seed = Annotated[int | None, typer.Option(min=0, rich_help_panel=MODEL, help="Random seed.")]
+Jobs = Annotated[
+    int, typer.Option(rich_help_panel=MODEL, help="Number of parallel jobs; -1 uses all cores.")
 ]
-Jobs = Annotated[int, typer.Option(rich_help_panel=MODEL, help="Processes; -1 is all cores.")]
 Force = Annotated[
-    bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace files that are there.")
+    bool, typer.Option("--force", rich_help_panel=OUTPUT, help="Replace existing files.")
 ]
 Quiet = Annotated[
     bool,
-    typer.Option(
-        "--quiet", "-q", rich_help_panel=OUTPUT, help="Say nothing but warnings and errors."
-    ),
+    typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print only warnings and errors."),
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print the result as JSON.")
@@ -80,25 +86,27 @@ TableFile = Annotated[
         "-o",
         metavar="FILE",
         rich_help_panel=OUTPUT,
-        help="A .csv, .tsv or .parquet; without it, CSV on the standard output.",
+        help="Output table (.csv, .tsv or .parquet); by default CSV on standard output.",
     ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COL", rich_help_panel=OUTPUT, help="Copy this column of DATA; repeat it for more."
+        metavar="COL",
+        rich_help_panel=OUTPUT,
+        help="Copy this column of DATA to the output; repeatable.",
     ),
 ]
 Raw = Annotated[
     bool,
     typer.Option(
-        "--raw", rich_help_panel=OUTPUT, help="No apostrophe before text that looks like a formula."
+        "--raw", rich_help_panel=OUTPUT, help="Do not escape text that looks like a formula."
     ),
 ]
 
 
 def parse_folds(option: str, text: str) -> int | float:
-    """Return a number of folds, or a share of rows."""
+    """Return a number of folds (int) or a share of held-out rows (float)."""
     try:
         value = float(text)
     except ValueError:
@@ -107,4 +115,6 @@ def parse_folds(option: str, text: str) -> int | float:
         return value
     if value >= 2 and value.is_integer():
         return int(value)
-    raise BadInput(f"{option} is a whole number from 2 on, or a share below 1, not {quote(text)}.")
+    raise BadInput(
+        f"{option} must be an integer of at least 2 or a share below 1, got {quote(text)}."
+    )

@@ -1,4 +1,4 @@
-"""The fifteen data sets of the paper, the same wherever they come from."""
+"""The fifteen data sets of the paper, identical for all sources."""
 
 from opgd.datasets._catalogue import DatasetInfo, list_datasets
 from opgd.datasets._errors import DatasetMismatchError, DatasetUnavailableError

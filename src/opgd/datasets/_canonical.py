@@ -1,8 +1,8 @@
-"""One form of a data set whatever its source: the paper's rows, labels and order, or an error.
+"""Convert data sets from any source to the samples, labels and order used here, or fail.
 
-A class is known by a digest of its rows, so neither the order of the rows nor the names that a
-source gives the classes matter. It is a digest of whole numbers, steps on a grid, which copies
-written with more digits or fewer have in common.
+A class is recognized by a digest of its samples, so that neither their order nor the class names of
+a source matter. The digest is computed from values rounded to a grid, which are equal for copies
+written with more or fewer digits.
 """
 
 import hashlib
@@ -15,15 +15,15 @@ from opgd.datasets._digests import CLASS_DIGESTS, VOWEL_DIGEST
 from opgd.datasets._errors import DatasetMismatchError
 from opgd.datasets._tables import FloatArray, Strings, Table
 
-# Steps to the unit, and a shift of the grid. Copies of image_seg have six or more digits: on its
-# grid no number lies nearer to a step than three times the rounding to six digits.
+# Grid points per unit, and the offset of the grid. Copies of image_seg have six or more digits: on
+# its grid, every value is at least three rounding errors (six digits) away from a boundary.
 GRIDS = {"image_seg": (18.0, 0.56)}
 GRID = (1e6, 0.5)
-LARGEST_NUMBER = 1e9  # on the grid it still fits an integer
+MAX_VALUE = 1e9  # larger values would overflow int64 on the grid
 
 
-def canonical(info: DatasetInfo, table: Table) -> tuple[FloatArray, Strings]:
-    """Rows in the one order, with the one set of labels.
+def to_canonical(info: DatasetInfo, table: Table) -> tuple[FloatArray, Strings]:
+    """Return the samples in canonical order, with canonical labels.
 
     Returns
     -------
@@ -33,18 +33,18 @@ def canonical(info: DatasetInfo, table: Table) -> tuple[FloatArray, Strings]:
     Raises
     ------
     DatasetMismatchError
-        With what differs from the paper's data.
+        If the data differ from those of the paper.
     """
     X = fill_missing(info, table.numbers)
     check_size(info, X, table.labels)
-    grid = on_grid(info, X)
-    classes = match_classes(info, grid, table.labels)  # (n_samples,), positions among the labels
-    order = row_order(info, X, grid, classes)
+    grid = round_to_grid(info, X)
+    classes = match_classes(info, grid, table.labels)  # (n_samples,), indices of labels
+    order = order_rows(info, X, grid, classes)
     return X[order], np.array(list(CLASS_DIGESTS[info.name]), dtype=str)[classes[order]]
 
 
 def fill_missing(info: DatasetInfo, X: FloatArray) -> FloatArray:
-    """The mean of the known ages for dermatology's unknown ones, as the paper's author does."""
+    """Return X with missing ages in dermatology set to the mean, as the paper's author does."""
     if info.name != "dermatology" or X.size == 0:
         return X
     unknown = np.isnan(X[:, -1])
@@ -56,70 +56,74 @@ def fill_missing(info: DatasetInfo, X: FloatArray) -> FloatArray:
 
 
 def check_size(info: DatasetInfo, X: FloatArray, labels: Strings) -> None:
-    """Number of rows, columns and classes, and that all are numbers."""
-    found = (*X.shape, len(np.unique(labels)))
-    wanted = (info.n_samples, info.n_features, info.n_classes)
-    if found != wanted:
+    """Raise DatasetMismatchError if shape or number of classes differ, or values are missing."""
+    actual = (*X.shape, len(np.unique(labels)))
+    expected = (info.n_samples, info.n_features, info.n_classes)
+    if actual != expected:
         raise DatasetMismatchError(
-            f"it has {found[0]} rows, {found[1]} columns and {found[2]} classes, "
-            f"the paper's {info.title} has {wanted[0]}, {wanted[1]} and {wanted[2]}"
+            f"it has {actual[0]} rows, {actual[1]} columns and {actual[2]} classes, "
+            f"but {info.title} in the paper has {expected[0]}, {expected[1]} and {expected[2]}"
         )
     n_missing = int(np.isnan(X).sum())
-    if n_missing or np.abs(X).max() > LARGEST_NUMBER:
-        what = f"{n_missing} numbers are missing" if n_missing else "some numbers are huge"
-        raise DatasetMismatchError(f"{what}, the paper's {info.title} is complete")
+    if n_missing or np.abs(X).max() > MAX_VALUE:
+        if n_missing:
+            raise DatasetMismatchError(f"{n_missing} values are missing")
+        raise DatasetMismatchError(f"it has values larger than {MAX_VALUE:g}")
 
 
-def on_grid(info: DatasetInfo, X: FloatArray) -> npt.NDArray[np.int64]:
-    """Whole numbers that copies of the data share, whatever digits they are written with."""
+def round_to_grid(info: DatasetInfo, X: FloatArray) -> npt.NDArray[np.int64]:
+    """Return integers that are equal for copies of the data with different rounding."""
     steps, shift = GRIDS.get(info.name, GRID)
     return np.floor(X * steps + shift).astype("<i8")
 
 
-def digest(rows: npt.NDArray[np.int64]) -> str:
-    """Sixteen hexadecimal digits for rows in this order."""
+def compute_digest(rows: npt.NDArray[np.int64]) -> str:
+    """Return a digest of 16 hexadecimal digits that depends on the order of the rows."""
     return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()[:16]
 
 
-def class_digest(rows: npt.NDArray[np.int64]) -> str:
-    """The same for any order of the rows."""
-    return digest(rows[np.lexsort(rows.T[::-1])])
+def compute_class_digest(rows: npt.NDArray[np.int64]) -> str:
+    """Return a digest that does not depend on the order of the rows."""
+    return compute_digest(rows[np.lexsort(rows.T[::-1])])
 
 
 def match_classes(
     info: DatasetInfo, grid: npt.NDArray[np.int64], labels: Strings
 ) -> npt.NDArray[np.intp]:
-    """Position of each row's class among the paper's, found by what is in the class."""
-    known = {own: place for place, own in enumerate(CLASS_DIGESTS[info.name].values())}
+    """Return the class index of each row, with classes recognized by the digests of their rows."""
+    known = {digest: place for place, digest in enumerate(CLASS_DIGESTS[info.name].values())}
     names, codes = np.unique(labels, return_inverse=True)
-    places = [known.get(class_digest(grid[codes == code]), -1) for code in range(len(names))]
-    strange = [str(name) for name, place in zip(names, places, strict=True) if place < 0]
-    if strange:
+    places = [
+        known.get(compute_class_digest(grid[codes == code]), -1) for code in range(len(names))
+    ]
+    unknown = [str(name) for name, place in zip(names, places, strict=True) if place < 0]
+    if unknown:
         raise DatasetMismatchError(
-            f"the rows of {len(strange)} of its {info.n_classes} classes ({', '.join(strange)}) "
-            f"are not those of the paper's {info.title}"
+            f"the rows of {len(unknown)} of its {info.n_classes} classes ({', '.join(unknown)}) "
+            f"differ from those of {info.title} in the paper"
         )
     if len(set(places)) < len(places):
         raise DatasetMismatchError("two of its classes have the same rows")
     return np.array(places)[codes]
 
 
-def row_order(
+def order_rows(
     info: DatasetInfo,
     X: FloatArray,
     grid: npt.NDArray[np.int64],
     classes: npt.NDArray[np.intp],
 ) -> npt.NDArray[np.intp]:
-    """Sorted by the columns, then shuffled, always alike; vowel's is its own.
+    """Return the canonical order: sorted, then shuffled with a fixed seed; vowel is unchanged.
 
-    The grid comes before the numbers: copies with fewer digits are to be sorted alike. Sorted rows
-    would be a trap: cross-validation without shuffling leaves out a range of the first column.
+    Rows are sorted by grid values first, so that copies with fewer digits have the same order.
+    They are shuffled because cross-validation without shuffling would otherwise hold out ranges
+    of the first feature.
     """
     if info.name == "vowel":
-        if digest(grid) != VOWEL_DIGEST:
+        if compute_digest(grid) != VOWEL_DIGEST:
             raise DatasetMismatchError(
-                "its rows are those of the paper's Vowel in another order, and speakers and split "
-                "are known by position only"
+                "it has the rows of Vowel in another order, but speakers and split are identified "
+                "by position only"
             )
         return np.arange(len(X))
     in_order = np.lexsort((classes, *X.T[::-1], *grid.T[::-1]))

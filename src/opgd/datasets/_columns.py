@@ -1,17 +1,17 @@
-"""Names of the columns, the same whatever a source calls them."""
+"""Feature names of the data sets, independent of the source."""
 
 
-def numbered(letter: str, n: int, start: int = 1) -> list[str]:
-    """Names such as x1, x2, ..."""
+def number_names(letter: str, n: int, start: int = 1) -> list[str]:
+    """Return names such as x1, x2, ..."""
     return [f"{letter}{number}" for number in range(start, start + n)]
 
 
-def points(n: int) -> list[str]:
-    """Names of the coordinates of n points: x1, y1, x2, ..."""
+def name_points(n: int) -> list[str]:
+    """Return names of the coordinates of n points: x1, y1, x2, ..."""
     return [f"{axis}{number}" for number in range(1, n + 1) for axis in "xy"]
 
 
-BANDS = numbered("b", 9)
+BANDS = number_names("b", 9)
 FEATURE_NAMES = {
     "wine": [
         "alcohol",
@@ -29,8 +29,8 @@ FEATURE_NAMES = {
         "proline",
     ],
     "iris": ["sepal_length", "sepal_width", "petal_length", "petal_width"],
-    "vowel": numbered("x", 10),
-    "satellite": numbered("x", 36),
+    "vowel": number_names("x", 10),
+    "satellite": number_names("x", 36),
     "image_seg": [
         "region_centroid_col",
         "region_centroid_row",
@@ -52,14 +52,14 @@ FEATURE_NAMES = {
         "saturation_mean",
         "hue_mean",
     ],
-    "opt_digits": numbered("p", 64, start=0),
-    "pen_digits": points(8),
-    "texture": numbered("a", 40),
-    "libras": points(45),
+    "opt_digits": number_names("p", 64, start=0),
+    "pen_digits": name_points(8),
+    "texture": number_names("a", 40),
+    "libras": name_points(45),
     "forest": [*BANDS, *(f"pred_minus_obs_{tree}_{band}" for tree in "HS" for band in BANDS)],
-    "yeast": numbered("V", 72),
+    "yeast": number_names("V", 72),
     "glass": ["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe"],
-    "dermatology": [*numbered("f", 33), "age"],
+    "dermatology": [*number_names("f", 33), "age"],
     "seeds": [
         "area",
         "perimeter",
@@ -69,5 +69,5 @@ FEATURE_NAMES = {
         "asymmetry",
         "groove_length",
     ],
-    "mf_digits": numbered("fac", 216),
+    "mf_digits": number_names("fac", 216),
 }

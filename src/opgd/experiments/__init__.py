@@ -1,1 +1,1 @@
-"""The paper's experiments: settings in, one tidy file of raw results out, tables from it."""
+"""Experiments of the paper: raw results in one file, and tables and figures made from it."""

@@ -1,4 +1,4 @@
-"""Section 5: what refining a mixture changes, on fifteen data sets."""
+"""Experiments of Section 5: refinement of mixtures on fifteen data sets."""
 
 from functools import cache
 from typing import Any
@@ -13,44 +13,44 @@ from opgd.datasets import list_datasets, load_dataset
 from opgd.mixture import OPGDMixture
 
 METHODS = ["identity", "identity, 99.9 % PCs"]
-"""The paper's: V'V = I on standardized columns, and on their leading principal components."""
+"""Methods of the paper: V'V = I on standardized features or on their principal components."""
 OWN_METHODS = ["covariance", "covariance, auto"]
-DATA = [own.name for own in list_datasets()]
+DATA = [info.name for info in list_datasets()]
 
 
 @cache
-def standardized(name: str) -> tuple[FloatArray, AnyArray]:
-    """Columns of mean zero and variance one (divisor n) without constant ones, and classes."""
+def load_standardized(name: str) -> tuple[FloatArray, AnyArray]:
+    """Return standardized features (divisor n) without constant ones, and the classes."""
     data = load_dataset(name)
     X = data.data[:, np.ptp(data.data, axis=0) > 0]
     return (X - X.mean(axis=0)) / X.std(axis=0), data.target
 
 
 def rows_for(name: str, method: str) -> tuple[FloatArray, AnyArray]:
-    """Rows as a method sees them, and classes."""
-    X, y = standardized(name)
+    """Return the samples in the form that a method uses, and the classes."""
+    X, y = load_standardized(name)
     if method.endswith("PCs"):
         X = PCA(0.999, svd_solver="full").fit_transform(X)
     return X, y
 
 
-def model_of(method: str, X: FloatArray, n_clusters: int, seed: int) -> OPGDMixture:
-    """The mixture that a method stands for; k-means and EM start it unless the name says auto."""
+def make_mixture(method: str, X: FloatArray, n_clusters: int, seed: int) -> OPGDMixture:
+    """Return the mixture for a method; it is initialized by k-means unless its name says auto."""
     metric = method.split(",")[0]
     init: Any = "auto" if method.endswith("auto") else "kmeans"
     if method.endswith("PCs"):
-        # the estimator's own k-means would give all components the same variance first
+        # k-means of the estimator would scale all components to the same variance first
         half_sphered = X / np.sqrt(X.std(axis=0))
         init = KMeans(n_clusters, n_init=1, random_state=seed).fit(half_sphered).labels_
-    # the paper refines the first mixture as it is; ours guards against its accidents
+    # the paper refines the initial mixture without shrinkage
     shrinkage: float | str = 0.0 if metric == "identity" else "auto"
     return OPGDMixture(n_clusters, metric=metric, init=init, shrinkage=shrinkage, random_state=seed)
 
 
-def clustering(name: str, replication: int, method: str) -> dict[str, Any]:
-    """Agreement of the first mixture and of the refined one with the classes, times 100."""
+def run_clustering(name: str, replication: int, method: str) -> dict[str, Any]:
+    """Return the agreement of initial and final clusters with the classes, times 100."""
     X, y = rows_for(name, method)
-    model = model_of(method, X, len(np.unique(y)), replication).fit(X)
+    model = make_mixture(method, X, len(np.unique(y)), replication).fit(X)
     values = {}
     for when, labels in [("start", model.initial_labels_), ("end", model.labels_)]:
         values[f"ari_{when}"] = 100 * adjusted_rand_score(y, labels)

@@ -1,4 +1,4 @@
-"""The paper's figures: boxplots of the splits, Texture, Forest and Seeds."""
+"""Figures of the paper: boxplots of the splits, Texture, Forest and Seeds."""
 
 import io
 from pathlib import Path
@@ -14,22 +14,22 @@ from sklearn.decomposition import PCA
 from opgd._utils.files import write_whole
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
-from opgd.experiments.clustering import standardized
-from opgd.inspection.palette import COLORS as COLORS
+from opgd.experiments.clustering import load_standardized
+from opgd.inspection.palette import COLORS
 from opgd.mixture import OPGDMixture
-from opgd.plotting._styles import make_class_styles as class_styles
+from opgd.plotting._styles import make_class_styles
 
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 
 
 def draw_boxplots(results: pd.DataFrame) -> Figure:
-    """Test errors of the paper's methods, a panel for each data set."""
+    """Draw boxplots of the test errors of the paper's methods, one panel per data set."""
     names = list(dict.fromkeys(results["data"]))
     figure, axes = plt.subplots(1, len(names), figsize=(4 * len(names), 3.6), squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
-        own = results[results["data"] == name]
-        methods = [method for method in METHODS if method in set(own["method"])]
-        errors = [own.loc[own["method"] == method, "error"] for method in methods]
+        rows = results[results["data"] == name]
+        methods = [method for method in METHODS if method in set(rows["method"])]
+        errors = [rows.loc[rows["method"] == method, "error"] for method in methods]
         ax.boxplot(errors, widths=0.6, medianprops={"color": COLORS[2]})
         ax.set_xticks(np.arange(1, len(methods) + 1), methods)
         ax.set_title(name)
@@ -40,10 +40,10 @@ def draw_boxplots(results: pd.DataFrame) -> Figure:
 
 
 def draw_clusters(name: str) -> Figure:
-    """Principal components colored by the first mixture, beside OPGD's axes and solution."""
-    X, y = standardized(name)
+    """Draw initial clusters on principal components beside final clusters on OPGD axes."""
+    X, y = load_standardized(name)
     model = OPGDMixture(len(np.unique(y)), random_state=0).fit(X)
-    shown = np.random.RandomState(0).permutation(len(X))[:MOST_ROWS]
+    shown = np.random.RandomState(0).permutation(len(X))[:MAX_ROWS]
     principal, scores = PCA(4).fit_transform(X)[shown], model.transform(X)[shown]
     figure, axes = plt.subplots(2, 2, figsize=(11, 9))
     second = (2, 3) if scores.shape[1] >= 4 else (0, 2)
@@ -51,7 +51,7 @@ def draw_clusters(name: str) -> Figure:
         _scatter(ax, principal, model.initial_labels_[shown], pair, "principal component")
     for ax, pair in zip(axes[:, 1], [(0, 1), second], strict=True):
         _scatter(ax, scores, model.labels_[shown], pair, "OPGD axis")
-    axes[0, 0].set_title(f"{name}: PCA, first mixture")
+    axes[0, 0].set_title(f"{name}: PCA, initial mixture")
     axes[0, 1].set_title(f"{name}: OPGD, final solution")
     handles, labels = axes[0, 1].get_legend_handles_labels()
     figure.tight_layout(rect=(0, 0, 0.9, 1))
@@ -60,15 +60,15 @@ def draw_clusters(name: str) -> Figure:
 
 
 def draw_seeds() -> Figure:
-    """The failure of Section 5.2 and its cures: axes, eigenvalues, four components, our metric."""
-    X, y = standardized("seeds")
+    """Draw the Seeds data, on which V'V = I fails (Section 5.2), with two remedies."""
+    X, y = load_standardized("seeds")
     n_clusters = len(np.unique(y))
     reduced = PCA(4).fit_transform(X)
     figure, axes = plt.subplots(1, 4, figsize=(18, 4.2))
     fits: list[tuple[Axes, FloatArray, str, str]] = [
         (axes[0], X, "identity", "V'V = I (the paper)"),
         (axes[2], reduced, "identity", "V'V = I, four principal components"),
-        (axes[3], X, "covariance", "uncorrelated axes (ours)"),
+        (axes[3], X, "covariance", "uncorrelated axes (opgd default)"),
     ]
     for ax, rows, metric, title in fits:
         model = OPGDMixture(n_clusters, metric=metric, init="kmeans", random_state=0).fit(rows)
@@ -84,13 +84,13 @@ def draw_seeds() -> Figure:
 
 
 def _scatter(
-    ax: Axes, scores: FloatArray, labels: AnyArray, pair: tuple[int, int], words: str
+    ax: Axes, scores: FloatArray, labels: AnyArray, pair: tuple[int, int], label: str
 ) -> None:
-    for k, style in enumerate(class_styles(int(labels.max()) + 1)):
-        own = labels == k
+    for k, style in enumerate(make_class_styles(int(labels.max()) + 1)):
+        members = labels == k
         ax.scatter(
-            scores[own, pair[0]],
-            scores[own, pair[1]],
+            scores[members, pair[0]],
+            scores[members, pair[1]],
             s=14 * style.size,
             color=style.color,
             marker=style.marker,
@@ -98,12 +98,12 @@ def _scatter(
             linewidths=0,
             label=str(k),
         )
-    ax.set_xlabel(f"{words} {pair[0] + 1}")
-    ax.set_ylabel(f"{words} {pair[1] + 1}")
+    ax.set_xlabel(f"{label} {pair[0] + 1}")
+    ax.set_ylabel(f"{label} {pair[1] + 1}")
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """As PNG and SVG, each of them whole or not at all."""
+    """Save a figure as PNG and SVG, written atomically."""
     for ending in ("png", "svg"):
         metadata: dict[str, Any] = {"Date": None} if ending == "svg" else {}
         picture = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What the paper reports, to be put beside our results; never used to compute them."""
+"""Results reported in the paper, for comparison only."""
 
 VOWEL = {
     "OPGD": (0.4480519, "3 axes"),
@@ -7,7 +7,7 @@ VOWEL = {
     "SAVE": (0.5281385, "10 axes"),
     "CPCDA": (0.5649351, "7 axes"),
 }
-"""Test errors and chosen settings: the paper's table for Vowel."""
+"""Test errors and selected settings on Vowel."""
 
 CLUSTERING = {
     "wine": (94.9, 3.4, 92.8, 4.6),
@@ -26,4 +26,4 @@ CLUSTERING = {
     "seeds": (81.2, -17.4, 77.1, -15.2),
     "mf_digits": (59.9, 3.7, 70.2, 3.7),
 }
-"""Averages of Table 2: ARI of the start and its change, NMI of the start and its change."""
+"""Averages of Table 2: initial ARI and its change, initial NMI and its change."""

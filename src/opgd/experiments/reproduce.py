@@ -1,4 +1,4 @@
-"""`opgd reproduce`: which cells there are, running them, and writing what they say."""
+"""Implementation of `opgd reproduce`: list cells, run them, and write the results."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import opgd.experiments.classification as classification
 import opgd.experiments.clustering as clustering
 from opgd.datasets import load_dataset
 from opgd.experiments.runner import Cell, run_cells
-from opgd.experiments.store import Key, Store, versions
+from opgd.experiments.store import Key, Store, collect_versions
 
 EXPERIMENTS = ["vowel", "splits", "clustering", "starts"]
 STEPS = [*EXPERIMENTS, "figures", "tables"]
@@ -22,28 +22,28 @@ def cells_of(
     experiment: str,
     *,
     replications: int,
-    own: bool,
+    own_settings: bool,
     data: list[str] | None = None,
     methods: list[str] | None = None,
 ) -> list[Cell]:
-    """All cells of an experiment: the paper's columns, or our own."""
+    """Return all cells of an experiment, with the methods of the paper or those of opgd."""
     if experiment == "starts":
-        return _starts(replications, data, methods) if not own else []
+        return [] if own_settings else _list_starts_cells(replications, data, methods)
     compute: dict[str, tuple[Compute, list[str], list[str], list[str]]] = {
         "vowel": (
-            classification.vowel,
+            classification.run_vowel,
             ["vowel"],
             classification.METHODS,
             classification.OWN_METHODS,
         ),
         "splits": (
-            classification.splits,
+            classification.run_splits,
             classification.SPLIT_DATA,
             classification.METHODS,
             classification.OWN_METHODS,
         ),
         "clustering": (
-            clustering.clustering,
+            clustering.run_clustering,
             clustering.DATA,
             clustering.METHODS,
             clustering.OWN_METHODS,
@@ -53,23 +53,25 @@ def cells_of(
     count = 1 if experiment == "vowel" else replications
     return [
         Cell(Key(experiment, name, replication, method), function)
-        for name in _some(all_data, data)
+        for name in _restrict(all_data, data)
         for replication in range(count)
-        for method in _some(own_methods if own else paper_methods, methods)
+        for method in _restrict(own_methods if own_settings else paper_methods, methods)
     ]
 
 
-def _starts(replications: int, data: list[str] | None, methods: list[str] | None) -> list[Cell]:
+def _list_starts_cells(
+    replications: int, data: list[str] | None, methods: list[str] | None
+) -> list[Cell]:
     return [
-        Cell(Key("starts", name, replication, method), classification.starts)
-        for name in _some(["vowel", *classification.SPLIT_DATA], data)
-        for method in _some(["auto", "lda", "paper", "random"], methods)
+        Cell(Key("starts", name, replication, method), classification.run_starts)
+        for name in _restrict(["vowel", *classification.SPLIT_DATA], data)
+        for method in _restrict(["auto", "lda", "paper", "random"], methods)
         for replication in range(replications if method == "random" else 1)
     ]
 
 
-def _some(everything: list[str], wanted: list[str] | None) -> list[str]:
-    return everything if wanted is None else [name for name in everything if name in wanted]
+def _restrict(names: list[str], selected: list[str] | None) -> list[str]:
+    return names if selected is None else [name for name in names if name in selected]
 
 
 def reproduce(
@@ -77,48 +79,68 @@ def reproduce(
     folder: Path,
     *,
     replications: int = 20,
-    own: bool = False,
+    own_settings: bool = False,
     data: list[str] | None = None,
     methods: list[str] | None = None,
     n_jobs: int = -1,
     console: Console | None = None,
 ) -> Path:
-    """Run experiments (what is finished is not run again), then write tables and the page.
+    """Run unfinished cells of experiments, then write tables, figures and the page.
 
     Parameters
     ----------
-    steps : of `STEPS`
-    folder : where raw results are, and tables go
-    replications : random splits, seeds of clustering, or random starts
-    own : our own settings instead of the paper's
-    data, methods : names to restrict an experiment to
+    steps : list of str
+        Names in `STEPS`.
+    folder : Path
+        Folder of raw results and tables.
+    replications : int, default=20
+        Number of random splits, seeds of clustering, or random initializations.
+    own_settings : bool, default=False
+        Whether to run the settings of opgd instead of those of the paper.
+    data, methods : list of str, default=None
+        Data sets and methods to run; by default all.
+    n_jobs : int, default=-1
+        Number of processes.
+    console : rich.console.Console, default=None
+        Console for the progress bar.
+
+    Returns
+    -------
+    path : Path
+        Path of RESULTS.md.
     """
     console = console or Console()
     store = Store(folder)
     for experiment in [step for step in steps if step in EXPERIMENTS]:
-        cells = cells_of(experiment, replications=replications, own=own, data=data, methods=methods)
+        cells = cells_of(
+            experiment,
+            replications=replications,
+            own_settings=own_settings,
+            data=data,
+            methods=methods,
+        )
         used = sorted({cell.key.data for cell in cells})
-        hashes = {f"data {name}": hash_of(name) for name in used}
-        store.note_settings({"versions": versions(), **hashes})
+        hashes = {f"data {name}": hash_dataset(name) for name in used}
+        store.note_settings({"versions": collect_versions(), **hashes})
         run_cells(cells, store, n_jobs, console)
     return write_all(store, figures="figures" in steps)
 
 
-def hash_of(name: str) -> str:
-    """Of the rows and classes of a data set, to be kept with results."""
+def hash_dataset(name: str) -> str:
+    """Return a hash of the samples and classes of a data set, to be stored with the results."""
     data = load_dataset(name)
     text = data.data.tobytes() + "\n".join(map(str, data.target)).encode()
     return hashlib.sha256(text).hexdigest()
 
 
 def write_all(store: Store, *, figures: bool) -> Path:
-    """Tables, the page, and the figures, from the raw results."""
+    """Write tables, figures and the page from the raw results; return the path of the page."""
     from opgd.experiments.page import write_page
-    from opgd.experiments.tables import results_of
+    from opgd.experiments.tables import select_results
 
     rows = store.rows()
     store.folder.mkdir(parents=True, exist_ok=True)
-    splits = results_of(rows, "splits")
+    splits = select_results(rows, "splits")
     if len(splits) or figures:
         import opgd.experiments.figures as drawing
 

@@ -1,4 +1,4 @@
-"""Running the cells of an experiment that are not finished, on several processes."""
+"""Run the unfinished cells of an experiment in parallel processes."""
 
 import time
 import warnings
@@ -23,14 +23,14 @@ from opgd.experiments.store import Key, Store
 
 @dataclass(frozen=True)
 class Cell:
-    """What to compute: a function of the data set's name, the replication and the method."""
+    """A unit of work: a function of data set, replication and method, and its key."""
 
     key: Key
     compute: Callable[[str, int, str], dict[str, Any]]
 
 
 def run_cells(cells: list[Cell], store: Store, n_jobs: int, console: Console) -> None:
-    """Compute what is missing; every result is on disk before the next one begins."""
+    """Compute the unfinished cells and store each result as soon as it is available."""
     store.drop_cut_line()
     finished = store.finished()
     missing = [cell for cell in cells if cell.key not in finished]
@@ -46,15 +46,15 @@ def run_cells(cells: list[Cell], store: Store, n_jobs: int, console: Console) ->
         name = cells[0].key.experiment if cells else "nothing to do"
         task = bar.add_task(name, total=len(cells), completed=len(cells) - len(missing))
         results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-            delayed(_computed)(cell) for cell in missing
+            delayed(_compute_cell)(cell) for cell in missing
         )
         for key, values in results:
             store.add(key, values)
             bar.update(task, advance=1)
 
 
-def _computed(cell: Cell) -> tuple[Key, dict[str, Any]]:
-    """One cell in a process of its own, with its warnings silenced and BLAS on one thread."""
+def _compute_cell(cell: Cell) -> tuple[Key, dict[str, Any]]:
+    """Compute a cell without warnings, with BLAS on one thread; return its key and values."""
     start = time.perf_counter()
     with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
         warnings.simplefilter("ignore")

@@ -1,8 +1,7 @@
-"""Raw results, a line for each finished cell: runs can be killed and go on where they were.
+"""Storage of raw results, one line per finished cell, so that interrupted runs can be resumed.
 
-A cell is what is computed at once: one data set, replication and method of an experiment. Its line
-is written when it is done, whole or not at all: a line that was cut off by a kill is dropped, and
-its cell computed again.
+A cell is one data set, replication and method of an experiment. Its line is written when it is
+finished; an incomplete last line of an interrupted run is dropped, and its cell computed again.
 """
 
 import json
@@ -23,7 +22,7 @@ PACKAGES = ["opgd", "numpy", "scipy", "scikit-learn"]
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """What a line of results is about."""
+    """Identification of a cell."""
 
     experiment: str
     data: str
@@ -32,19 +31,19 @@ class Key:
 
 
 class Store:
-    """The file of results in a folder."""
+    """The file of raw results in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "raw.jsonl"
 
     def rows(self) -> list[dict[str, Any]]:
-        """All results, in the order of their keys."""
-        return sorted(self._lines(), key=lambda row: _key(row))
+        """Return all results, sorted by key."""
+        return sorted(self._lines(), key=_get_key)
 
     def finished(self) -> set[Key]:
-        """Cells that need not be computed again."""
-        return {_key(row) for row in self._lines()}
+        """Return the keys of finished cells."""
+        return {_get_key(row) for row in self._lines()}
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         if not self.path.exists():
@@ -55,7 +54,7 @@ class Store:
                     yield json.loads(line)
 
     def drop_cut_line(self) -> None:
-        """Remove what a killed run may have left of its last line."""
+        """Remove an incomplete last line of an interrupted run."""
         if not self.path.exists():
             return
         text = self.path.read_bytes()
@@ -65,46 +64,46 @@ class Store:
                 file.truncate(whole)
 
     def add(self, key: Key, values: dict[str, Any]) -> None:
-        """Write the results of a cell, through to the disk."""
+        """Append the results of a cell and sync the file to disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({**vars(key), **values}, default=_plain) + "\n"
+        line = json.dumps({**vars(key), **values}, default=_to_plain) + "\n"
         with self.path.open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
 
     def note_settings(self, settings: dict[str, Any]) -> None:
-        """Keep with the results what they depend on; refuse to mix them with others."""
+        """Store the settings; raise ValueError if the folder has results with other settings."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "settings.json"
-        new = json.loads(json.dumps(settings, default=_plain))
+        new = json.loads(json.dumps(settings, default=_to_plain))
         if path.exists():
             old = json.loads(path.read_text(encoding="utf-8"))
             different = [name for name in new if name in old and old[name] != new[name]]
             if different:
                 raise ValueError(
-                    f"{self.folder} has results of other {', '.join(different)}; choose another "
-                    "folder for these, or remove that one."
+                    f"{self.folder} has results with other {', '.join(different)}; choose another "
+                    "folder or delete this one."
                 )
             new = old | new
         text = json.dumps(new, indent=2, sort_keys=True) + "\n"
         write_whole(path, text.encode("utf-8"), overwrite=True)
 
 
-def versions() -> dict[str, str]:
-    """What computed the results."""
-    own = {name: version(name) for name in PACKAGES}
-    return own | {"python": platform.python_version(), "machine": platform.machine()}
+def collect_versions() -> dict[str, str]:
+    """Return the versions of the packages and of Python, and the machine."""
+    versions = {name: version(name) for name in PACKAGES}
+    return versions | {"python": platform.python_version(), "machine": platform.machine()}
 
 
-def _key(row: dict[str, Any]) -> Key:
+def _get_key(row: dict[str, Any]) -> Key:
     return Key(row["experiment"], row["data"], row["replication"], row["method"])
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as those of JSON."""
+def _to_plain(value: Any) -> Any:
+    """Convert NumPy scalars and arrays for JSON."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    raise TypeError(f"{value!r} cannot be kept with the results.")
+    raise TypeError(f"{value!r} cannot be stored as JSON.")

@@ -1,4 +1,4 @@
-"""Tables made from raw results, beside the paper's numbers."""
+"""Tables of raw results beside the numbers of the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,37 +13,39 @@ from opgd.experiments.paper import CLUSTERING, VOWEL
 MEASURES = {"ari": "adjusted Rand index", "nmi": "normalized mutual information"}
 
 
-def results_of(rows: list[dict[str, Any]], experiment: str) -> pd.DataFrame:
-    """The results of one experiment, a row for each cell."""
+def select_results(rows: list[dict[str, Any]], experiment: str) -> pd.DataFrame:
+    """Return the results of one experiment, one row per cell."""
     return pd.DataFrame([row for row in rows if row["experiment"] == experiment])
 
 
 def vowel_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Test error, what was chosen, and the objective, beside the paper's error."""
+    """Return test errors, selected settings and objectives, beside those of the paper."""
     order = [method for method in [*METHODS, *OWN_METHODS] if method in set(results["method"])]
     rows = results.set_index("method").loc[order]
     return pd.DataFrame(
         {
             "method": order,
             "test error": [f"{error:.3f}" for error in rows["error"]],
-            "chosen": [_chosen(own) for own in rows["chosen"]],
-            "log-likelihood": [_number(own, ".2f") for own in rows["objective"]],
-            "log-loss": [f"{own:.3f}" for own in rows["log_loss"]],
-            "paper's error": [_number(VOWEL.get(own, (None,))[0], ".3f") for own in order],
-            "paper chose": [VOWEL.get(own, ("", ""))[1] for own in order],
+            "chosen": [_chosen(parameters) for parameters in rows["chosen"]],
+            "log-likelihood": [_format_number(value, ".2f") for value in rows["objective"]],
+            "log-loss": [f"{loss:.3f}" for loss in rows["log_loss"]],
+            "paper's error": [
+                _format_number(VOWEL.get(method, (None,))[0], ".3f") for method in order
+            ],
+            "paper chose": [VOWEL.get(method, ("", ""))[1] for method in order],
         }
     )
 
 
 def splits_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Quartiles of test errors by data set and method."""
+    """Return quartiles of test errors by data set and method."""
     order = [method for method in [*METHODS, *OWN_METHODS] if method in set(results["method"])]
     lines = []
-    for name, own in results.groupby("data", sort=False):
-        medians = own.groupby("method")["error"].median()
+    for name, group in results.groupby("data", sort=False):
+        medians = group.groupby("method")["error"].median()
         for method in [method for method in order if method in medians]:
-            errors = own.loc[own["method"] == method, "error"]
-            losses = own.loc[own["method"] == method, "log_loss"]
+            errors = group.loc[group["method"] == method, "error"]
+            losses = group.loc[group["method"] == method, "log_loss"]
             lines.append(
                 {
                     "data": name,
@@ -58,11 +60,11 @@ def splits_table(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def clustering_table(results: pd.DataFrame, method: str, measure: str) -> pd.DataFrame:
-    """Start and change: average, and where the change was best and worst, as in Table 2."""
+    """Return initial values and changes: average, best and worst, as in Table 2."""
     lines = []
-    own = results[results["method"] == method]
-    for name in [name for name in CLUSTERING if name in set(own["data"])]:
-        rows = own[own["data"] == name].sort_values("replication")
+    selected = results[results["method"] == method]
+    for name in [name for name in CLUSTERING if name in set(selected["data"])]:
+        rows = selected[selected["data"] == name].sort_values("replication")
         start, change = rows[f"{measure}_start"], rows[f"{measure}_end"] - rows[f"{measure}_start"]
         best, worst = change.idxmax(), change.idxmin()
         place = 0 if measure == "ari" else 2
@@ -79,32 +81,32 @@ def clustering_table(results: pd.DataFrame, method: str, measure: str) -> pd.Dat
 
 
 def mean_change(results: pd.DataFrame, method: str) -> pd.Series:
-    """Average change of the adjusted Rand index by data set."""
-    own = results[results["method"] == method]
-    changes = (own["ari_end"] - own["ari_start"]).groupby(own["data"]).mean()
+    """Return the average change of the adjusted Rand index by data set."""
+    rows = results[results["method"] == method]
+    changes = (rows["ari_end"] - rows["ari_start"]).groupby(rows["data"]).mean()
     return changes.loc[[name for name in CLUSTERING if name in changes]]
 
 
 def starts_table(results: pd.DataFrame) -> pd.DataFrame:
-    """The objective and the error reached from each start; of random ones the range."""
+    """Return objective and test error by initialization, with the range of random ones."""
     lines = []
-    for name, own in results.groupby("data", sort=False):
-        for method, rows in own.groupby("method", sort=False):
+    for name, group in results.groupby("data", sort=False):
+        for method, rows in group.groupby("method", sort=False):
             several = len(rows) > 1
             lines.append(
                 {
                     "data": name,
                     "axes": int(rows["n_components"].iloc[0]),
                     "start": f"{method} ({len(rows)})" if several else method,
-                    "log-likelihood": _range(rows["objective"], ".1f"),
-                    "test error": _range(rows["error"], ".4f"),
+                    "log-likelihood": _format_range(rows["objective"], ".1f"),
+                    "test error": _format_range(rows["error"], ".4f"),
                     "evaluations": f"{rows['n_evaluations'].mean():.0f}",
                 }
             )
     return pd.DataFrame(lines)
 
 
-def _range(values: "pd.Series[float]", style: str) -> str:
+def _format_range(values: "pd.Series[float]", style: str) -> str:
     if len(values) == 1:
         return f"{values.iloc[0]:{style}}"
     low, middle, high = values.min(), values.median(), values.max()
@@ -112,7 +114,7 @@ def _range(values: "pd.Series[float]", style: str) -> str:
 
 
 def _chosen(parameters: dict[str, Any]) -> str:
-    """What a method chose, in words."""
+    """Return the selected settings as text."""
     names = {"n_components": "axes", "n_subclasses": "subclasses"}
     shown = []
     for name, value in parameters.items():
@@ -127,23 +129,26 @@ def _chosen(parameters: dict[str, Any]) -> str:
     return ", ".join(shown)
 
 
-def _number(value: Any, style: str) -> str:
+def _format_number(value: Any, style: str) -> str:
     return "" if value is None or value != value else f"{value:{style}}"
 
 
 def markdown(table: pd.DataFrame) -> str:
-    """A table of text, columns aligned."""
+    """Return a table as aligned Markdown."""
     cells = [list(table.columns), *table.astype(str).to_numpy().tolist()]
     widths = [max(len(row[j]) for row in cells) for j in range(len(table.columns))]
-    lines = [_line(cells[0], widths), _line(["-" * width for width in widths], widths)]
-    return "\n".join([*lines, *[_line(row, widths) for row in cells[1:]]])
+    lines = [
+        _format_line(cells[0], widths),
+        _format_line(["-" * width for width in widths], widths),
+    ]
+    return "\n".join([*lines, *[_format_line(row, widths) for row in cells[1:]]])
 
 
-def _line(cells: Sequence[str], widths: list[int]) -> str:
+def _format_line(cells: Sequence[str], widths: list[int]) -> str:
     padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
     return "| " + " | ".join(padded) + " |"
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """A table as a file, whole or not at all."""
+    """Write a table as CSV, atomically."""
     write_whole(path, table.to_csv(index=False).encode("utf-8"), overwrite=True)

@@ -1,5 +1,5 @@
-"""Numbers behind pictures and reports, as plain arrays and small frozen dataclasses.
+"""Computations for plots and reports, as plain arrays and small frozen dataclasses.
 
-`opgd.plotting` and `opgd.report` both draw from here and import nothing from each other.
+`opgd.plotting` and `opgd.report` both use this package, and import nothing from each other.
 Nothing in this package draws, or imports matplotlib, plotly or jinja2.
 """

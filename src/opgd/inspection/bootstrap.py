@@ -1,4 +1,4 @@
-"""Loadings of fits to resampled rows, on axes matched with those of the original fit."""
+"""Bootstrap loadings, on axes matched with those of the original fit."""
 
 import warnings
 from typing import Any
@@ -21,14 +21,14 @@ def resample_loadings(
     number: int,
     rng: np.random.RandomState,
 ) -> list[dict[str, FloatArray]]:
-    """Compute loadings of fits to resampled rows, on axes matched with those of the estimator."""
+    """Compute loadings of fits to resampled rows, with axes matched to those of the estimator."""
     model = getattr(estimator, "best_estimator_", estimator)
     labels = None if y is None else label_array(y)
     fits = []
     for _ in range(number):
         rows = draw_within_groups(groups, rng)
         with warnings.catch_warnings():
-            # resampled rows repeat, so covariances are singular more often than the user's
+            # resampled rows repeat, so singular covariances are more frequent than in the data
             warnings.simplefilter("ignore", DataWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
             drawn_labels = None if labels is None else labels[rows]
@@ -45,7 +45,7 @@ def resample_loadings(
 
 
 def draw_within_groups(groups: IntArray, rng: np.random.RandomState) -> IntArray:
-    """Draw as many rows as there are, with replacement within groups."""
+    """Draw a stratified bootstrap sample: row indices, with replacement within each group."""
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
     return np.concatenate([rows[rng.randint(len(rows), size=len(rows))] for rows in members])
 
@@ -66,7 +66,7 @@ def _refit(model: Any, X: AnyArray, y: Any, groups: IntArray) -> Any:
 
 
 def correlate_scores(X: AnyArray, components: FloatArray, others: FloatArray) -> FloatArray:
-    """Compute correlations of the scores on two sets of axes, (q, r)."""
+    """Compute the correlations between scores on two sets of axes, (q, r)."""
     rows = np.asarray(X, dtype=np.float64)
     rows = rows - rows.mean(axis=0)
     scores, other_scores = rows @ components.T, rows @ others.T
@@ -75,19 +75,23 @@ def correlate_scores(X: AnyArray, components: FloatArray, others: FloatArray) ->
 
 
 def match_axes(correlation: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return for each axis its partner among the others (-1 for none) and the partner's sign."""
+    """Match axes greedily by absolute correlation, (q, r).
+
+    Returns for each axis the index of its match, -1 if there is none, and the sign of their
+    correlation.
+    """
     places = np.full(len(correlation), -1)
     signs = np.ones(len(correlation))
-    left = np.abs(correlation)
-    for _ in range(min(left.shape)):
-        i, j = np.unravel_index(np.argmax(left), left.shape)
+    remaining = np.abs(correlation)
+    for _ in range(min(remaining.shape)):
+        i, j = np.unravel_index(np.argmax(remaining), remaining.shape)
         places[i], signs[i] = j, -1.0 if correlation[i, j] < 0 else 1.0
-        left[i] = left[:, j] = -1.0
+        remaining[i] = remaining[:, j] = -1.0
     return places, signs
 
 
 def _align(loadings: FloatArray, places: IntArray, signs: FloatArray) -> FloatArray:
-    """Put loadings of a fit in the order of the estimator's axes; nan where it has fewer axes."""
-    aligned = signs[:, None] * loadings[places]
-    aligned[places < 0] = np.nan
-    return aligned
+    """Return loadings in the order and with the signs of the original axes, nan without match."""
+    matched = signs[:, None] * loadings[places]
+    matched[places < 0] = np.nan
+    return matched

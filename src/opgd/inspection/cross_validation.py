@@ -1,4 +1,4 @@
-"""Predictions for rows by copies of a classifier that are fitted without them."""
+"""Cross-validated class probabilities of a fitted classifier."""
 
 import warnings
 from typing import Any
@@ -11,8 +11,8 @@ from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import copy_temperature
 
-MOST_ROWS = 20_000
-MOST_VALUES = 1_000_000
+MAX_ROWS = 20_000
+MAX_VALUES = 1_000_000
 
 
 def predict_held_out(
@@ -23,11 +23,11 @@ def predict_held_out(
     cv: int,
     groups: AnyArray | None = None,
 ) -> tuple[FloatArray | None, str]:
-    """Predict labeled rows by copies that are fitted without them, (n, K), and describe how.
+    """Return held-out probabilities of labeled rows, (n, K), and a description of the method.
 
-    Rows without a label stay in every training part, and get nan. With groups (n,), a copy is
-    fitted without all rows of the groups that it predicts, labeled or not. Where
-    cross-validation is not possible, return None and the reason.
+    Unlabeled rows are part of every training set, and their probabilities are nan. With groups,
+    (n,), all rows of a group are held out together, labeled or not. If cross-validation is not
+    possible, return None and the reason.
     """
     check_integer("cv", cv)
     labeled = np.flatnonzero(codes >= 0)
@@ -36,49 +36,48 @@ def predict_held_out(
     if groups is not None:
         folds = min(folds, len(np.unique(groups[labeled])))
     if cv < 2:
-        return None, "cross-validation was not asked for"
-    if len(X) > MOST_ROWS or X.size > MOST_VALUES:
-        return None, "there are too many rows to fit copies without some of them"
+        return None, "cross-validation was not requested"
+    if len(X) > MAX_ROWS or X.size > MAX_VALUES:
+        return None, "the table is too large for cross-validation"
     if smallest < 2:
         return None, "a class has fewer than two labeled rows"
     if folds < 2:
-        return None, "all labeled rows are of one group"
+        return None, "all labeled rows belong to one group"
     model = getattr(estimator, "best_estimator_", estimator)
     probabilities = np.full((len(X), len(estimator.classes_)), np.nan)
     splits = _split(labeled, codes, folds, groups)
-    if any(_lacks_a_class(codes[seen], len(estimator.classes_)) for seen, _ in splits):
-        return None, "some class is only in groups that would be left out together"
-    for seen, out in splits:
+    if any(_lacks_a_class(codes[train], len(estimator.classes_)) for train, _ in splits):
+        return None, "a class occurs only in groups that are held out together"
+    for train, test in splits:
         copy = clone(model)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit to all rows has warned already
-                copy.fit(X[seen], y[seen])
+                warnings.simplefilter(
+                    "ignore"
+                )  # the fit to all rows has issued its warnings already
+                copy.fit(X[train], y[train])
         except ValueError as error:
-            return None, f"a fit to part of the rows failed: {error}"
+            return None, f"a fit to the training folds failed: {error}"
         copy_temperature(model, copy)
-        probabilities[out] = copy.predict_proba(X[out])
-    chosen = "with the chosen settings, " if model is not estimator else ""
-    together = "" if groups is None else " of groups"
-    return probabilities, (
-        f"each of {len(splits)} folds{together} was predicted by a copy of the model, {chosen}"
-        "fitted to the others"
-    )
+        probabilities[test] = copy.predict_proba(X[test])
+    by_group = "" if groups is None else " by group"
+    settings = " of the selected settings" if model is not estimator else ""
+    return probabilities, f"{len(splits)}-fold cross-validation{by_group}{settings}"
 
 
 def _split(
     labeled: IntArray, codes: IntArray, folds: int, groups: AnyArray | None
 ) -> list[tuple[IntArray, IntArray]]:
-    """Return rows to fit to and labeled rows to predict, fold by fold."""
-    everything = np.arange(len(codes))
+    """Return the training rows and the labeled test rows of each fold."""
+    all_rows = np.arange(len(codes))
     if groups is None:
-        alone = StratifiedKFold(folds, shuffle=True, random_state=0)
-        parts = [labeled[part] for _, part in alone.split(labeled, codes[labeled])]
-        return [(np.setdiff1d(everything, out), out) for out in parts]
-    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
-    together = splitter.split(labeled, codes[labeled], groups[labeled])
-    parts = [labeled[part] for _, part in together if len(part)]  # few groups can leave it empty
-    return [(np.flatnonzero(~np.isin(groups, groups[out])), out) for out in parts]
+        k_fold = StratifiedKFold(folds, shuffle=True, random_state=0)
+        tests = [labeled[test] for _, test in k_fold.split(labeled, codes[labeled])]
+        return [(np.setdiff1d(all_rows, test), test) for test in tests]
+    group_k_fold = StratifiedGroupKFold(folds, shuffle=True, random_state=0)
+    splits = group_k_fold.split(labeled, codes[labeled], groups[labeled])
+    tests = [labeled[test] for _, test in splits if len(test)]  # with few groups, some are empty
+    return [(np.flatnonzero(~np.isin(groups, groups[test])), test) for test in tests]
 
 
 def _lacks_a_class(codes: IntArray, n_classes: int) -> bool:

@@ -1,7 +1,7 @@
-"""What pictures and reports read from fitted estimators.
+"""Access to fitted estimators for plots and reports.
 
-Private attributes of estimators are used in this module alone; the rest of `inspection`,
-`plotting` and `report` calls the functions below.
+This is the only module of `inspection`, `plotting` and `report` that uses private attributes of
+estimators.
 """
 
 from numbers import Integral
@@ -20,50 +20,54 @@ from opgd.inspection.labels import encode_classes
 
 
 def has_gaussians_on_axes(estimator: Any) -> bool:
-    """Return whether this is an estimator of ours that displays and reports can draw."""
+    """Return whether displays and reports support the estimator."""
     return isinstance(estimator, AxesMixin) and isinstance(estimator, GaussianModel)
 
 
 def has_classes(estimator: Any) -> bool:
-    """Return whether the Gaussians stand for classes, not for clusters."""
+    """Return whether the estimator is a classifier, not a mixture."""
     return isinstance(estimator, GaussianClassifier)
 
 
 def check_has_axes(estimator: Any) -> None:
-    """Refuse an estimator without axes, without Gaussians on them, or not fitted."""
+    """Raise an error unless this is a fitted estimator with Gaussians on its components."""
     if not isinstance(estimator, AxesMixin):
         advice = ""
         if hasattr(estimator, "steps"):
-            advice = "; of a pipeline, pass the last step, and rows as that step sees them"
+            advice = (
+                " Pass the last step of the pipeline, and X transformed by the steps before it."
+            )
         elif hasattr(estimator, "best_estimator_"):
-            advice = "; of a search, pass its best_estimator_"
+            advice = " Pass its best_estimator_."
         raise TypeError(
-            f"{type(estimator).__name__} is no estimator of opgd that has axes{advice}."
+            "Expected a fitted opgd estimator with components (axes), "
+            f"got {type(estimator).__name__}.{advice}"
         )
     if not has_gaussians_on_axes(estimator):
         raise TypeError(
-            f"{type(estimator).__name__} has axes, but no Gaussians on all of them together, "
-            "which is what displays and reports draw."
+            "Displays and reports need an estimator with Gaussians on its components (axes), "
+            f"got {type(estimator).__name__}."
         )
     check_is_fitted(estimator)
 
 
 def check_axes(axes: Any, n_components: int) -> list[int]:
-    """Return the indices of axes as a list; each must exist and occur once."""
+    """Return indices of axes as a list; raise ValueError unless they exist and are distinct."""
     numbers = [axes] if isinstance(axes, Integral) else list(axes)
     for axis in numbers:
         if not isinstance(axis, Integral) or not 0 <= int(axis) < n_components:
             last = n_components - 1
-            raise ValueError(f"axes must be among 0, ..., {last}, got {axis!r}.")
+            raise ValueError(f"axes must be integers from 0 to {last}, got {axis!r}.")
     if not numbers or len(set(numbers)) < len(numbers):
-        raise ValueError(f"axes must be one or several different numbers, got {axes!r}.")
+        raise ValueError(f"axes must be one or more distinct integers, got {axes!r}.")
     return [int(axis) for axis in numbers]
 
 
 def check_rows(estimator: Any, X: Any, y: Any = None) -> AnyArray:
-    """Return X as an array of numbers; y must have as many labels.
+    """Return X as a numeric array; raise ValueError if y has another length.
 
-    Public methods of the estimator are called with X itself, which has the names of its columns.
+    Pass the original X, not this array, to public methods of the estimator: it may have feature
+    names.
     """
     rows: AnyArray = estimator._check_rows(X)
     if y is not None:
@@ -72,14 +76,14 @@ def check_rows(estimator: Any, X: Any, y: Any = None) -> AnyArray:
 
 
 def get_group_names(estimator: Any) -> list[str]:
-    """Return the names of the classes or clusters, in full."""
+    """Return the names of the classes or clusters, not shortened."""
     if has_classes(estimator):
         return [str(label) for label in estimator.classes_.tolist()]
     return [f"cluster {k}" for k in range(len(estimator.projected_means_))]
 
 
 def get_column_names(estimator: Any) -> list[str]:
-    """Return the names of the columns, in full."""
+    """Return the names of the columns, not shortened."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         return [f"column {j}" for j in range(estimator.n_features_in_)]
@@ -87,7 +91,7 @@ def get_column_names(estimator: Any) -> list[str]:
 
 
 def get_center(estimator: Any) -> FloatArray:
-    """Return the point that is subtracted from rows before they are projected, (p,)."""
+    """Return the point that the estimator subtracts before it projects rows, (p,)."""
     center: FloatArray = estimator._coordinates.center
     return center
 
@@ -99,21 +103,21 @@ def get_feature_scale(estimator: Any) -> FloatArray:
 
 
 def get_log_priors(estimator: Any) -> FloatArray:
-    """Return the log probabilities of the Gaussians, (C,)."""
+    """Return the log prior probabilities of the Gaussians, (C,)."""
     log_priors: FloatArray = estimator._projection.gaussians.log_priors
     return log_priors
 
 
 def get_gaussian_groups(estimator: Any) -> IntArray:
     """Return the class (or cluster) of each Gaussian, (C,)."""
-    each = np.arange(len(estimator.projected_means_))
-    return np.asarray(getattr(estimator, "gaussian_classes_", each), dtype=np.intp)
+    default = np.arange(len(estimator.projected_means_))  # one Gaussian per class or cluster
+    return np.asarray(getattr(estimator, "gaussian_classes_", default), dtype=np.intp)
 
 
 def select_gaussians(estimator: Any, axes: list[int]) -> ProjectedGaussians:
-    """Return the Gaussians on some axes of the model, the others integrated out.
+    """Return the marginal Gaussians on some axes of the model.
 
-    Means are in the units of `transform`, covariances (C, len(axes), len(axes)).
+    Means are in the units of `transform`; covariances have shape (C, len(axes), len(axes)).
     """
     variances = estimator.projected_variances_
     if variances.ndim == 2:
@@ -137,16 +141,16 @@ def predict_codes(classifier: Any, X: Any) -> IntArray:
 
 
 def copy_temperature(source: Any, target: Any) -> None:
-    """Give the class probabilities of one classifier the temperature of another."""
+    """Set the temperature of the class probabilities of `target` to that of `source`."""
     target._set_temperature(source._projection.temperature)
 
 
 def compute_first_components_errors(classifier: Any, X: Any, y: Any) -> FloatArray:
-    """Compute the share of labeled rows that the first 1, 2, ... axes misclassify, (q,)."""
+    """Compute the error on labeled rows with the first 1, 2, ... components, (q,)."""
     rows = check_rows(classifier, X, y)
     codes = encode_classes(classifier, y)
     labeled = codes >= 0
     if not labeled.any():
-        raise ValueError("y has no labels of the estimator's classes.")
+        raise ValueError("y has no label that is a class of the estimator.")
     predicted = predict_by_first_components(classifier, rows)
-    return np.array([np.mean((found != codes)[labeled]) for found in predicted])
+    return np.array([np.mean((prediction != codes)[labeled]) for prediction in predicted])

@@ -7,8 +7,8 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 N_BINS = 10
-SMALLEST = float(np.finfo(np.float64).eps)
-"""Probabilities are clipped to at least this, as in scikit-learn's log-loss."""
+MIN_PROBABILITY = float(np.finfo(np.float64).eps)
+"""Lower bound to which probabilities are clipped, as in `sklearn.metrics.log_loss`."""
 
 
 @dataclass(frozen=True)
@@ -17,30 +17,30 @@ class Evaluation:
 
     source: str  # "test", "cv" or "training"
     n_rows: int
-    note: str  # in words, where the predictions come from
+    note: str  # describes how the predictions were computed
     error: float
-    error_deviation: float  # standard error, as of independent rows
-    largest_class_error: float  # of always predicting the class with most rows
+    error_deviation: float  # standard error, assuming independent rows
+    largest_class_error: float  # when always predicting the class with most rows
     log_loss: float
     calibration_error: float
     confusion: IntArray  # (K, K), rows are labels, columns predictions
-    n_unknown: int  # rows with a label that the model does not have; they count as wrong
+    n_unknown: int  # rows whose label is not a class of the model; they count as errors
     calibration: dict[str, list[float]]  # by bin: low, high, n_rows, confidence, accuracy, ...
 
     @property
     def recalls(self) -> FloatArray:
-        """Share of each class's rows that are given to it, nan without rows, (K,)."""
+        """Recall of each class, nan without rows, (K,)."""
         return _divide(np.diag(self.confusion), self.confusion.sum(axis=1))
 
     @property
     def precisions(self) -> FloatArray:
-        """Share of the rows given to each class that belong to it, nan without rows, (K,)."""
+        """Precision of each class, nan without predictions, (K,)."""
         return _divide(np.diag(self.confusion), self.confusion.sum(axis=0))
 
-    def confused_pairs(self, most: int = 10) -> list[tuple[int, int, int]]:
-        """Label, prediction and number of rows of the most frequent mistakes."""
+    def confused_pairs(self, max_pairs: int = 10) -> list[tuple[int, int, int]]:
+        """Return label, prediction and number of rows of the most frequent errors."""
         wrong = self.confusion - np.diag(np.diag(self.confusion))
-        order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+        order = np.argsort(-wrong, axis=None, kind="stable")[:max_pairs]
         pairs = [divmod(int(cell), len(wrong)) for cell in order]
         return [(i, j, int(wrong[i, j])) for i, j in pairs if wrong[i, j]]
 
@@ -52,16 +52,16 @@ def _divide(part: IntArray, whole: IntArray) -> FloatArray:
 
 
 def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str) -> Evaluation:
-    """Evaluate class probabilities (n, K) of labeled rows; the code -1 is an unknown class."""
+    """Evaluate class probabilities (n, K) of labeled rows; code -1 is a label of no class."""
     n_rows, n_classes = probabilities.shape
     known = codes >= 0
     predicted = np.argmax(probabilities, axis=1)
-    right = predicted == codes
+    is_correct = predicted == codes
     cells = codes[known] * n_classes + predicted[known]
     confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
     label_probabilities = np.where(known, probabilities[np.arange(n_rows), codes], 0.0)
-    error = float(np.mean(~right))
-    table = compute_calibration(probabilities.max(axis=1), right)
+    error = float(np.mean(~is_correct))
+    table = compute_calibration(probabilities.max(axis=1), is_correct)
     shares = np.array(table["n_rows"]) / n_rows
     gaps = np.abs(np.array(table["accuracy"]) - np.array(table["confidence"]))
     return Evaluation(
@@ -71,7 +71,7 @@ def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str)
         error=error,
         error_deviation=float(np.sqrt(error * (1 - error) / n_rows)),
         largest_class_error=1.0 - confusion.sum(axis=1).max() / n_rows,
-        log_loss=float(-np.mean(np.log(np.clip(label_probabilities, SMALLEST, 1.0)))),
+        log_loss=float(-np.mean(np.log(np.clip(label_probabilities, MIN_PROBABILITY, 1.0)))),
         calibration_error=float(shares @ gaps),
         confusion=confusion,
         n_unknown=int(np.sum(~known)),
@@ -79,17 +79,17 @@ def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str)
     )
 
 
-def compute_calibration(confidence: FloatArray, right: AnyArray) -> dict[str, list[float]]:
-    """Bin rows by the probability of their predicted class, in tenths; skip bins without rows.
+def compute_calibration(confidence: FloatArray, is_correct: AnyArray) -> dict[str, list[float]]:
+    """Compute a calibration curve: bins of width 0.1 by predicted probability, without empty ones.
 
-    Each bin has Wilson's interval (95 %) for the share of right predictions.
+    Each bin has the accuracy with its 95 % Wilson interval.
     """
     bins = np.clip(np.ceil(confidence * N_BINS).astype(int) - 1, 0, N_BINS - 1)
     counts = np.bincount(bins, minlength=N_BINS)
     filled = np.flatnonzero(counts)
     n = counts[filled].astype(float)
     mean = np.bincount(bins, confidence, N_BINS)[filled] / n
-    accuracy = np.bincount(bins, right, N_BINS)[filled] / n
+    accuracy = np.bincount(bins, is_correct, N_BINS)[filled] / n
     z = 1.959964
     middle = (accuracy + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(accuracy * (1 - accuracy) / n + z**2 / (4 * n**2))

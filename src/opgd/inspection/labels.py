@@ -1,4 +1,4 @@
-"""Codes of labels: among the classes of a model, or among whatever labels there are."""
+"""Encode labels as integers."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from opgd.core.types import IntArray
 
 
 def encode_classes(classifier: Any, y: Any) -> IntArray:
-    """Return codes of labels among the classes, -1 for those that are missing or of no class."""
+    """Return the class index of each label, -1 if it is missing or not a class."""
     unlabeled = getattr(classifier, "unlabeled", np.nan)
     return codes_among(label_array(y), classifier.classes_, unlabeled)
 
 
 def encode_any(y: Any) -> tuple[list[str], IntArray]:
-    """Return names and codes of labels that belong to no model, -1 for missing ones."""
+    """Return the sorted distinct labels as text, and the index of each label, -1 if missing."""
     labels = label_array(y)
     missing = is_missing(labels, np.nan)
     known = list(dict.fromkeys(labels[~missing].tolist()))

@@ -1,4 +1,4 @@
-"""What columns contribute to axes: standardized coefficients and correlations."""
+"""Loadings: standardized coefficients, and correlations of columns with scores."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,23 +8,23 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import get_feature_scale
 
-MOST_AXES = 6
-MOST_COLUMNS = 12
+MAX_AXES = 6
+MAX_COLUMNS = 12
 
 
 def compute_standardized_coefficients(estimator: Any) -> FloatArray:
-    """Multiply coefficients by the standard deviations of the training columns, (q, p)."""
+    """Compute coefficients times standard deviations of the training columns, (q, p)."""
     coefficients: FloatArray = estimator.components_ * get_feature_scale(estimator)
     return coefficients
 
 
 def compute_correlations(X: AnyArray, components: FloatArray) -> FloatArray:
-    """Compute correlations of scores and columns, (q, p); nan where one of them is constant."""
+    """Compute correlations of scores with columns, (q, p); nan where one is constant."""
     columns = np.asarray(X, dtype=np.float64)
-    columns = columns - columns.mean(axis=0)  # scores of centered rows keep their digits
+    columns = columns - columns.mean(axis=0)  # centered first, for numerical accuracy
     scores = columns @ components.T
     spread = np.sqrt(np.mean(columns**2, axis=0))
-    # a constant column leaves rounding errors of its mean
+    # centering a constant column leaves rounding errors
     spread[spread <= 8 * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)] = np.nan
     score_spread = np.sqrt(np.mean(scores**2, axis=0))
     score_spread[score_spread == 0] = np.nan
@@ -33,7 +33,7 @@ def compute_correlations(X: AnyArray, components: FloatArray) -> FloatArray:
 
 
 def compute_loadings(estimator: Any, X: AnyArray | None) -> dict[str, FloatArray]:
-    """Compute all loadings of a fitted model, (q, p) each; correlations need rows."""
+    """Compute the loadings of a fitted model, (q, p) each, with correlations if X is given."""
     loadings = {
         "coefficient": estimator.components_,
         "standardised": compute_standardized_coefficients(estimator),
@@ -49,15 +49,15 @@ class AxisLoadings:
 
     axis: int
     columns: list[int]
-    coefficients: list[float]  # times standard deviations of the training columns
-    correlations: list[float | None]  # of column and score; None for constant columns
+    coefficients: list[float]  # standardized
+    correlations: list[float | None]  # with the score; None for constant columns
     largest: float
 
 
 def select_largest_loadings(estimator: Any, rows: AnyArray) -> list[AxisLoadings]:
-    """Select the columns with the largest coefficients, for each of the first axes."""
-    coefficients = compute_standardized_coefficients(estimator)[:MOST_AXES]
-    correlations = compute_correlations(rows, estimator.components_[:MOST_AXES])
+    """Return the largest loadings on each of the first axes."""
+    coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
+    correlations = compute_correlations(rows, estimator.components_[:MAX_AXES])
     return [
         _select_columns(axis, *loadings)
         for axis, loadings in enumerate(zip(coefficients, correlations, strict=True))
@@ -65,7 +65,7 @@ def select_largest_loadings(estimator: Any, rows: AnyArray) -> list[AxisLoadings
 
 
 def _select_columns(axis: int, coefficients: FloatArray, correlations: FloatArray) -> AxisLoadings:
-    order = np.argsort(-np.abs(coefficients), kind="stable")[:MOST_COLUMNS]
+    order = np.argsort(-np.abs(coefficients), kind="stable")[:MAX_COLUMNS]
     return AxisLoadings(
         axis=axis,
         columns=order.tolist(),
@@ -76,6 +76,6 @@ def _select_columns(axis: int, coefficients: FloatArray, correlations: FloatArra
 
 
 def order_columns(estimator: Any) -> IntArray:
-    """Order columns by their largest share of an axis, the most important first."""
+    """Return columns ordered by their largest relative loading on any axis, descending."""
     sizes = np.abs(compute_standardized_coefficients(estimator))
     return np.argsort(-(sizes / sizes.max(axis=1, keepdims=True)).max(axis=0), kind="stable")

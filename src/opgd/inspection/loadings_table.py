@@ -1,4 +1,4 @@
-"""loadings_table: coefficients and correlations as a table, with bootstrap intervals."""
+"""The function `loadings_table`."""
 
 from typing import Any
 
@@ -21,32 +21,32 @@ def loadings_table(
     n_bootstrap: int = 0,
     random_state: Any = None,
 ) -> Any:
-    """What columns contribute to the axes, as a table.
+    """Return coefficients and correlations of all features and components as a table.
 
     Parameters
     ----------
-    estimator : fitted estimator of opgd that has axes
+    estimator : fitted opgd estimator with components
     X : array-like of shape (n_samples, n_features), default=None
-        Rows for the correlations, and for the intervals.
+        Samples for the correlations, required for bootstrap intervals.
     y : array-like of shape (n_samples,), default=None
-        Labels, for the intervals of a classifier.
+        Labels, required for bootstrap intervals of a classifier.
     n_bootstrap : int, default=0
-        Number of fits to resampled rows, from which intervals come; a few hundred are usual. Rows
-        are drawn with replacement within classes (clusters); the settings stay, also those that
-        cross-validation has chosen; a search starts from the fitted axes, so that intervals do
-        not tell of other optima. Axes of a fit are matched with those of `estimator` by their
-        scores on X, the pairs of greatest absolute correlation first, and get their signs. A
-        cluster's mixture starts from the clusters of the fit.
+        Number of bootstrap fits for the intervals; a few hundred are usual. Samples are drawn
+        with replacement within classes (clusters). Each fit has the same settings, including
+        those selected by cross-validation, and is initialized at the fitted components (and
+        clusters), so the intervals do not reflect other local optima. Components of a bootstrap
+        fit are matched to those of `estimator` by the absolute correlation of their scores on
+        `X`, and their signs are aligned.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows.
+        Controls the bootstrap samples.
 
     Returns
     -------
     table : pandas.DataFrame
-        A row for every axis and column: `axis` (index into `components_`), `column`,
-        `coefficient`, `standardised` (the coefficient times the standard deviation of the column),
-        with X `correlation` (of column and score), and with bootstrap, for each of the three, the
-        percentiles 2.5 and 97.5 as `..._low` and `..._high`.
+        One row per component and feature: `axis` (index into `components_`), `column` (name of
+        the feature), `coefficient`, `standardised` (the coefficient times the standard deviation
+        of the feature) and, if `X` is given, `correlation` (of the feature with the score). With
+        bootstrap, the percentiles 2.5 and 97.5 of each are in `..._low` and `..._high`.
 
     Examples
     --------
@@ -64,7 +64,9 @@ def loadings_table(
     try:
         import pandas
     except ImportError:
-        raise ImportError("loadings_table needs pandas: install it, or opgd[data].") from None
+        raise ImportError(
+            'loadings_table needs pandas; install it with: pip install "opgd[data]"'
+        ) from None
     check_has_axes(estimator)
     check_integer("n_bootstrap", n_bootstrap)
     n_axes, n_features = estimator.components_.shape
@@ -77,13 +79,13 @@ def loadings_table(
     columns |= {name: values.ravel() for name, values in loadings.items()}
     if n_bootstrap:
         if rows is None or (y is None and has_classes(estimator)):
-            raise ValueError("Intervals need the rows X, and of a classifier the labels y.")
+            raise ValueError("Bootstrap intervals need X and, for a classifier, the labels y.")
         if has_classes(estimator):
             groups = encode_classes(estimator, y)
         else:
             y, groups = None, estimator.predict(X)
         if not hasattr(estimator, "unlabeled") and np.any(groups < 0):
-            raise ValueError("y has labels that are no classes of the estimator.")
+            raise ValueError("y has labels that are not classes of the estimator.")
         rng = check_seed(random_state)
         fits = resample_loadings(estimator, rows, y, groups, n_bootstrap, rng)
         for name in loadings:

@@ -1,4 +1,4 @@
-"""Rows and Gaussians on some axes of a model."""
+"""Rows and Gaussians projected on some axes of a model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ from opgd.inspection.thinning import thin
 
 @dataclass(frozen=True)
 class ProjectedRows:
-    """Rows and Gaussians on some axes; `ProjectionDisplay` documents the fields."""
+    """Projected rows and Gaussians; the fields are documented in `ProjectionDisplay`."""
 
     scores: FloatArray
     codes: IntArray
@@ -42,7 +42,7 @@ class ProjectedRows:
 
     @property
     def same_groups(self) -> bool:
-        """Whether rows are grouped by the classes (or clusters) of the Gaussians."""
+        """Whether the groups of the rows are the classes (or clusters) of the model."""
         return self.names == self.gaussian_names
 
     @property
@@ -52,7 +52,7 @@ class ProjectedRows:
 
 
 def project(estimator: Any, X: Any, y: Any, axes: list[int], max_rows: int | None) -> ProjectedRows:
-    """Project rows of X on axes of a fitted model, thin them, and find their groups."""
+    """Project X and the Gaussians on axes of a fitted model, with at most `max_rows` rows."""
     n_rows = len(check_rows(estimator, X, y))
     scores = np.asarray(estimator.transform(X), dtype=np.float64)[:, axes]
     names, codes, kind = _group_rows(estimator, X, y)
@@ -81,7 +81,7 @@ def project(estimator: Any, X: Any, y: Any, axes: list[int], max_rows: int | Non
 
 
 def _group_rows(estimator: Any, X: Any, y: Any) -> tuple[list[str], IntArray, str]:
-    """Return names of the groups, the group of each row, and what the groups are."""
+    """Return the names of the groups, the group of each row, and the kind of groups."""
     names = get_group_names(estimator)
     if has_classes(estimator):
         if y is None:

@@ -1,4 +1,4 @@
-"""Ellipses, decision regions, marginal densities and limits of projected Gaussians."""
+"""Ellipses, decision regions, marginal densities and plot limits of projected Gaussians."""
 
 import numpy as np
 from scipy.special import chdtri
@@ -9,20 +9,22 @@ from opgd.core.types import FloatArray, IntArray
 from opgd.inspection.projected import ProjectedRows
 
 GRID = 300
+"""Points along each side of the grid of decision regions."""
 MARGIN = 0.04
+"""Margin around the data, as a share of the range."""
 N_POINTS = 200
 """Points at which marginal densities are computed."""
 
 
 def compute_region_radius(level: float, n_axes: int) -> float:
-    """Compute the Mahalanobis distance within which a Gaussian has the share `level` of rows."""
+    """Compute the Mahalanobis radius that contains the probability `level` of a Gaussian."""
     if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
+        raise ValueError(f"level must be between 0 and 1 (exclusive), got {level!r}.")
     return float(np.sqrt(chdtri(n_axes, 1 - level)))
 
 
 def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Compute semi-axes (C, 2), the longer first, and angles of the longer in degrees (C,)."""
+    """Compute semi-axes (C, 2), the longer first, and the angle of the longer in degrees, (C,)."""
     values, vectors = np.linalg.eigh(covariances)
     lengths = compute_region_radius(level, 2) * np.sqrt(values[:, ::-1])
     longer = vectors[:, :, -1]
@@ -30,7 +32,7 @@ def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray,
 
 
 def compute_limits(scores: FloatArray, gaussians: ProjectedGaussians, radius: float) -> FloatArray:
-    """Compute the range of scores and regions on each axis, with a margin, (2, n_axes)."""
+    """Compute plot limits that contain scores and ellipses, with a margin, (2, n_axes)."""
     extent = radius * np.sqrt(np.diagonal(gaussians.variances, axis1=1, axis2=2))
     corners = np.vstack([scores, gaussians.means - extent, gaussians.means + extent])
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -40,9 +42,10 @@ def compute_limits(scores: FloatArray, gaussians: ProjectedGaussians, radius: fl
 def compute_decision_regions(
     gaussians: ProjectedGaussians, groups: IntArray, limits: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Compute the most probable class at each point of a grid, by the Gaussians on two axes.
+    """Compute the most probable class at each point of a grid on two axes.
 
-    Returns the coordinates (2, GRID) and the classes (GRID, GRID), of which rows go upwards.
+    Returns the coordinates, (2, GRID), and the classes, (GRID, GRID), with the second coordinate
+    along the first dimension.
     """
     grid = np.linspace(limits[0], limits[1], GRID).T
     points = np.stack([axis.ravel() for axis in np.meshgrid(*grid)])  # (2, GRID * GRID)
@@ -53,7 +56,7 @@ def compute_decision_regions(
 
 
 def compute_marginal_densities(projected: ProjectedRows) -> tuple[FloatArray, FloatArray]:
-    """Compute points (200, q) and densities of the groups there, times priors, (K, 200, q)."""
+    """Compute points (200, q) and the marginal densities times priors, (K, 200, q)."""
     means, scores = projected.means, projected.scores
     deviations = np.sqrt(np.diagonal(projected.covariances, axis1=1, axis2=2))  # (C, q)
     low = np.minimum((means - 3 * deviations).min(axis=0), scores.min(axis=0))

@@ -1,4 +1,4 @@
-"""Rows that deserve a look, and clusters of a mixture, as tables of plain numbers."""
+"""Tables of possible label errors, outliers, and clusters of a mixture."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,17 +8,18 @@ from sklearn.metrics import adjusted_rand_score
 
 from opgd.core.types import FloatArray, IntArray
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 DOUBTFUL = 0.5
+"""Labels with a lower probability are listed as possible errors."""
 
 
 @dataclass(frozen=True)
 class ListedRow:
-    """A row that deserves a look: its label is improbable, or it is far from every Gaussian."""
+    """A row with a possible label error, or an outlier."""
 
     row: int
     name: str | None
-    label: int  # code, -1 for none
+    label: int  # class index, -1 if unlabeled
     predicted: int
     label_probability: float | None
     predicted_probability: float
@@ -27,17 +28,17 @@ class ListedRow:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters of a mixture, how they arose, and how they compare with known classes."""
+    """Clusters of a mixture, compared with the initial clusters and with known classes."""
 
     sizes: list[int]
     weights: list[float]
-    uncertainties: list[float | None]  # mean over the rows of each
-    from_start: IntArray | None  # (K, K), rows are clusters of the start, columns the final ones
+    uncertainties: list[float | None]  # mean over the rows of each cluster
+    from_start: IntArray | None  # (K, K), initial clusters by final clusters
     n_moved: int | None
     selection: list[dict[str, float]]  # one entry for each number of clusters
     chosen: int
     known: IntArray | None  # (known classes, K)
-    rand_index: float | None  # adjusted, of known classes and clusters
+    rand_index: float | None  # adjusted Rand index of known classes and clusters
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class PredictedRows:
     names: list[str] | None
 
     def describe(self, row: int) -> ListedRow:
-        """Return one row as plain numbers."""
+        """Return the entry of one row."""
         probabilities, label = self.probabilities[row], int(self.labels[row])
         return ListedRow(
             row=row,
@@ -64,19 +65,19 @@ class PredictedRows:
 
 
 def list_doubtful_labels(predicted: PredictedRows) -> tuple[list[ListedRow], int]:
-    """List rows whose label is improbable, the least probable first, and count them all."""
+    """Return rows with improbable labels, the least probable first, and their total number."""
     labels, probabilities = predicted.labels, predicted.probabilities
     labeled = np.flatnonzero((labels >= 0) & ~np.isnan(probabilities[:, 0]))
     of_label = probabilities[labeled, labels[labeled]]
     doubtful = labeled[of_label < DOUBTFUL]
-    order = np.argsort(of_label[of_label < DOUBTFUL], kind="stable")[:MOST_LISTED]
+    order = np.argsort(of_label[of_label < DOUBTFUL], kind="stable")[:MAX_LISTED]
     return [predicted.describe(int(row)) for row in doubtful[order]], len(doubtful)
 
 
 def list_far_rows(predicted: PredictedRows) -> list[ListedRow]:
-    """List the least typical rows, of those with less than one expected by chance among all."""
+    """Return outliers: rows so atypical that less than one is expected by chance."""
     typicality = predicted.typicality
-    order = np.argsort(typicality, kind="stable")[:MOST_LISTED]
+    order = np.argsort(typicality, kind="stable")[:MAX_LISTED]
     chance = typicality[order] * len(typicality)
     return [predicted.describe(int(row)) for row in order[chance < 1]]
 
@@ -84,21 +85,21 @@ def list_far_rows(predicted: PredictedRows) -> list[ListedRow]:
 def summarize_clusters(
     mixture: Any, codes: IntArray, known: IntArray | None, n_known: int
 ) -> Clusters:
-    """Summarize the clusters of a mixture; codes are the clusters of the rows of X."""
+    """Summarize the clusters of a mixture; `codes` are the predicted clusters of all rows."""
     n_clusters = mixture.n_clusters_
     sizes = np.bincount(codes, minlength=n_clusters)
     from_start = None
-    doubts: list[float | None] = [None] * n_clusters
+    uncertainties: list[float | None] = [None] * n_clusters
     if len(mixture.labels_) == len(codes) and np.array_equal(mixture.labels_, codes):
         from_start = cross_tabulate(mixture.initial_labels_, codes, n_clusters, n_clusters)
         sums = np.bincount(codes, mixture.uncertainty_, n_clusters)
-        doubts = [float(s / n) if n else None for s, n in zip(sums, sizes, strict=True)]
+        uncertainties = [float(s / n) if n else None for s, n in zip(sums, sizes, strict=True)]
     table = mixture.selection_
     keys = ["n_clusters", "n_components", "n_parameters", "log_likelihood", "bic", "icl", "aic"]
     return Clusters(
         sizes=sizes.tolist(),
         weights=mixture.weights_.tolist(),
-        uncertainties=doubts,
+        uncertainties=uncertainties,
         from_start=from_start,
         n_moved=None if from_start is None else int(len(codes) - np.trace(from_start)),
         selection=[{key: float(table[key][i]) for key in keys} for i in range(len(table["bic"]))],
@@ -109,7 +110,7 @@ def summarize_clusters(
 
 
 def cross_tabulate(first: IntArray, second: IntArray, n_first: int, n_second: int) -> IntArray:
-    """Count the rows with each pair of codes, (n_first, n_second)."""
+    """Return a contingency table of two codings, (n_first, n_second)."""
     cells = np.bincount(first * n_second + second, minlength=n_first * n_second)
     return cells.reshape(n_first, n_second)
 

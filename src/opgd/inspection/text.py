@@ -1,29 +1,29 @@
-"""Words for pictures and pages: shortened names, percentages, labels of axes."""
+"""Text for plots and reports: shortened names, percentages, axis labels."""
 
 from typing import Any
 
 from opgd.inspection.estimators import has_classes
 
-LONGEST = 28
+MAX_LENGTH = 28
 
 
-def shorten(text: str, longest: int = LONGEST) -> str:
-    """Replace the middle of a long text by an ellipsis."""
-    if len(text) <= longest:
+def shorten(text: str, max_length: int = MAX_LENGTH) -> str:
+    """Return text with the middle replaced by an ellipsis if it is too long."""
+    if len(text) <= max_length:
         return text
-    tail = (longest - 1) // 2
-    return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+    tail = (max_length - 1) // 2
+    return f"{text[: max_length - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def format_percentage(share: float) -> str:
-    """Format a share as a percentage of at most two figures."""
+    """Return a share as a whole percentage."""
     if 0 < share < 0.005:
         return "< 1 %"
     return f"{100 * share:.0f} %".replace("-0 %", "0 %")
 
 
 def label_axes(estimator: Any, axes: list[int]) -> list[str]:
-    """Return labels of axes, counted from one, with their shares of the gain if there are any."""
+    """Return axis labels, counted from one, with the share of each in the gain if known."""
     shares = getattr(estimator, "component_shares_", None)
     if shares is None:
         return [f"axis {axis + 1}" for axis in axes]

@@ -1,8 +1,8 @@
-"""Pictures of fitted models: displays hold arrays and draw them with matplotlib.
+"""Plots of fitted models with matplotlib.
 
-Every display is made by a ``from_...`` method, which computes the arrays and draws them; with
-``draw=False`` it only computes, and matplotlib is not needed. `plot` draws (again), on axes of the
-caller's if it gets them.
+A display is created by a ``from_...`` method, which computes its arrays and draws them. With
+``draw=False`` the arrays are computed only, and matplotlib is not needed. The method `plot` draws a
+display again, optionally on existing matplotlib axes.
 """
 
 from opgd.inspection.loadings_table import loadings_table

@@ -1,4 +1,4 @@
-"""Columns as arrows in the plane of two axes."""
+"""Arrows for columns in scatter plots of two axes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,20 +8,21 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray
 from opgd.inspection.estimators import check_rows, get_column_names
 
-LONGEST_AT_ARROW = 20
+MAX_ARROW_LABEL = 20
+"""Maximum length of the name at an arrow."""
 
 
 @dataclass(frozen=True)
 class Arrows:
-    """Columns as arrows: what goes with one standard deviation more of each."""
+    """Changes of the scores with the columns, drawn as arrows."""
 
     names: list[str]
-    shifts: FloatArray  # (k, 2), change of the scores
-    factor: float  # standard deviations that an arrow stands for
+    shifts: FloatArray  # (k, 2), change of the scores per standard deviation of a column
+    factor: float  # length of the arrows, in standard deviations
 
 
 def compute_column_shifts(X: AnyArray, scores: FloatArray) -> FloatArray:
-    """Compute the changes of scores with one standard deviation more of each column, (p, q)."""
+    """Compute slopes of simple regressions of scores on standardized columns, (p, q)."""
     columns = np.asarray(X, dtype=np.float64)
     columns = columns - columns.mean(axis=0)
     spread = columns.std(axis=0)
@@ -33,10 +34,10 @@ def compute_column_shifts(X: AnyArray, scores: FloatArray) -> FloatArray:
 
 
 def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, limits: FloatArray) -> Arrows:
-    """Select the columns with the largest arrows in a picture with these limits."""
+    """Return arrows for the columns with the largest shifts relative to the plot limits."""
     scores = np.asarray(estimator.transform(X), dtype=np.float64)[:, pair]
     shifts = compute_column_shifts(check_rows(estimator, X), scores)
-    # by size in the picture, whose axes may have different lengths
+    # relative to the limits, since the two axes may have different ranges
     sizes = np.linalg.norm(shifts / (limits[1] - limits[0]), axis=1)
     largest = np.argsort(-sizes, kind="stable")[:number]
     names = get_column_names(estimator)
@@ -45,10 +46,10 @@ def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, limits: Fl
 
 
 def widen_limits(arrows: Arrows, origin: FloatArray, limits: FloatArray) -> FloatArray:
-    """Widen limits to hold the names at the tips, at 1.5 % of the width for a character."""
+    """Return limits with room for the names at the tips, 1.5 % of the width per character."""
     tips = (origin + arrows.factor * arrows.shifts)[:, 0]
     width = limits[1, 0] - limits[0, 0]
-    lengths = [0.02 + 0.015 * min(len(name), LONGEST_AT_ARROW) for name in arrows.names]
+    lengths = [0.02 + 0.015 * min(len(name), MAX_ARROW_LABEL) for name in arrows.names]
     ends = tips + np.where(tips >= origin[0], 1, -1) * np.array(lengths) * width
     wider = limits.copy()
     wider[:, 0] = min(limits[0, 0], ends.min()), max(limits[1, 0], ends.max())

@@ -1,4 +1,4 @@
-"""Axes, legends and ticks of all displays; matplotlib is imported when something is drawn."""
+"""Axes, legends and ticks shared by the displays; matplotlib is imported when drawing."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,18 +11,18 @@ ENTRIES_PER_COLUMN = 20
 
 
 def import_pyplot() -> Any:
-    """Import matplotlib.pyplot, or name the extra to install."""
+    """Return matplotlib.pyplot, or raise an ImportError that names the extra to install."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
-            "Pictures are drawn with matplotlib: install it, or opgd[plot]."
+            'Plotting needs matplotlib; install it with: pip install "opgd[plot]"'
         ) from None
     return plt
 
 
 def get_or_make_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the caller's axes, or those of a new figure."""
+    """Return `ax`, or the axes of a new figure if it is None."""
     plt = import_pyplot()
     return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
@@ -30,13 +30,13 @@ def get_or_make_axes(ax: Any, size: tuple[float, float]) -> Any:
 def get_or_make_panels(
     ax: Any, number: int, panel: tuple[float, float], n_columns: int
 ) -> list[Any]:
-    """Return axes for all panels: the caller's, or those of a new figure, row by row."""
+    """Return one axes per panel, from `ax` or a new figure, row by row."""
     plt = import_pyplot()
     if ax is not None:
-        given = list(np.ravel(np.array(ax, dtype=object)))
-        if len(given) != number:
-            raise ValueError(f"ax has {len(given)} axes for {number} panels.")
-        return given
+        panels = list(np.ravel(np.array(ax, dtype=object)))
+        if len(panels) != number:
+            raise ValueError(f"ax has {len(panels)} axes for {number} panels; pass one per panel.")
+        return panels
     n_columns = min(n_columns, number)
     n_rows = -(-number // n_columns)
     size = (panel[0] * n_columns, panel[1] * n_rows)
@@ -47,7 +47,7 @@ def get_or_make_panels(
 
 
 def count_legend_columns(n_entries: int) -> int:
-    """Count the columns of a legend with so many entries."""
+    """Return the number of columns of a legend with `n_entries` entries."""
     return -(-n_entries // ENTRIES_PER_COLUMN)
 
 
@@ -56,11 +56,11 @@ def draw_legend_outside(
 ) -> Any:
     """Draw a legend to the right of axes, or of a figure.
 
-    Names must be literal already (see `_text`), and may begin with an underscore, with which
-    matplotlib would leave them out: it gets them when the legend is made. `makes_room` moves other
-    axes of the figure aside.
+    Names must be escaped already (see `_text`). Matplotlib ignores labels that begin with an
+    underscore, so the names are set after the legend is created. `makes_room` makes the layout
+    reserve space for the legend.
     """
-    place: dict[str, Any] = {"loc": "outside right upper"}  # of a figure
+    place: dict[str, Any] = {"loc": "outside right upper"}  # for a figure
     if hasattr(ax, "get_xlim"):
         place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
     legend = ax.legend(
@@ -80,14 +80,14 @@ def draw_legend_outside(
 
 
 def tidy(ax: Any) -> None:
-    """Remove the upper and the right spine, and lighten the others."""
+    """Remove the top and right spines and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#888888")
     ax.tick_params(colors=INK, labelsize=9)
 
 
 def set_integer_ticks(ax: Any) -> None:
-    """Put ticks of the horizontal axis at whole numbers."""
+    """Restrict ticks of the horizontal axis to integers."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

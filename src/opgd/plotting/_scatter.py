@@ -1,4 +1,4 @@
-"""Drawing rows, Gaussians, regions and arrows on two axes."""
+"""Functions that draw rows, Gaussians, decision regions and arrows on two axes."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.plotting._styles import INK, WITHOUT_LABEL, Style
 
-MOST_NAMES = 60
-MANY = 5000
-"""Points beyond this become pixels in a drawing of vectors."""
+MAX_NAMES = 60
+MAX_VECTOR_POINTS = 5000
+"""Larger numbers of points are rasterized in vector graphics."""
 
 
 def compute_marker_area(n_rows: int) -> float:
-    """Compute the area of a marker in square points: smaller where rows are many."""
+    """Compute the marker area in square points, which decreases with the number of rows."""
     return float(np.clip(700 / np.sqrt(max(n_rows, 1)), 4, 30))
 
 
 def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style]) -> None:
-    """Draw rows by group; those without one are dots underneath."""
+    """Draw rows by group; rows without a group are dots below the others."""
     area = compute_marker_area(len(points))
     for code in np.unique(codes):
         members, style = codes == code, WITHOUT_LABEL if code < 0 else styles[code]
@@ -31,12 +31,12 @@ def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style])
             linewidths=0.3 if style.filled else 0.9,
             alpha=0.8 if code >= 0 else 0.35,
             zorder=2 if code >= 0 else 1.5,
-            rasterized=len(points) > MANY,
+            rasterized=len(points) > MAX_VECTOR_POINTS,
         )
 
 
-def draw_wrong(ax: Any, points: FloatArray, n_rows: int) -> None:
-    """Draw rings around some of so many rows."""
+def draw_error_rings(ax: Any, points: FloatArray, n_rows: int) -> None:
+    """Draw rings around points; `n_rows` sets the size of the markers below."""
     area = max(2.2 * compute_marker_area(n_rows), 24)
     line = 0.7 if len(points) > 50 else 1.0
     ax.scatter(*points.T, s=area, facecolors="none", edgecolors=INK, linewidths=line, zorder=3)
@@ -45,7 +45,7 @@ def draw_wrong(ax: Any, points: FloatArray, n_rows: int) -> None:
 def draw_ellipses(
     ax: Any, centers: FloatArray, lengths: FloatArray, angles: FloatArray, styles: list[Style]
 ) -> None:
-    """Draw one outline, faintly filled, for each Gaussian."""
+    """Draw an ellipse for each Gaussian: an outline with a faint fill."""
     from matplotlib.patches import Ellipse
 
     for center, (a, b), angle, style in zip(centers, lengths, angles, styles, strict=True):
@@ -62,7 +62,7 @@ def draw_ellipses(
 
 
 def draw_badges(ax: Any, centers: FloatArray, names: list[str], styles: list[Style]) -> None:
-    """Write short names at the means."""
+    """Draw short names in boxes at the means."""
     for center, name, style in zip(centers, names, styles, strict=True):
         box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": style.color, "alpha": 0.9}
         ax.text(
@@ -72,7 +72,7 @@ def draw_badges(ax: Any, centers: FloatArray, names: list[str], styles: list[Sty
 
 
 def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[Style]) -> None:
-    """Tint the regions where each class is the most probable, and draw lines between them."""
+    """Tint the region of each class and draw the boundaries."""
     from matplotlib.colors import to_rgb
 
     present = np.unique(strongest)
@@ -93,7 +93,7 @@ def draw_regions(ax: Any, grid: FloatArray, strongest: IntArray, styles: list[St
 def draw_arrows(
     ax: Any, origin: FloatArray, tips: FloatArray, names: list[str], limits: FloatArray
 ) -> None:
-    """Draw arrows; names at their tips are moved up or down until none covers another."""
+    """Draw arrows with names at their tips, shifted vertically to avoid overlaps."""
     from matplotlib.patheffects import withStroke
 
     height = limits[1, 1] - limits[0, 1]
@@ -120,24 +120,24 @@ def draw_arrows(
 
 
 def spread_out(values: FloatArray, gap: float) -> FloatArray:
-    """Move numbers apart, keeping their order and mean, until neighbors differ by `gap`."""
+    """Return values with at least `gap` between neighbors, in the same order with the same mean."""
     order = np.argsort(values, kind="stable")
     moved = values[order].copy()
     for i in range(1, len(moved)):
         moved[i] = max(moved[i], moved[i - 1] + gap)
     moved += (values.mean() - moved.mean()) if len(moved) else 0.0
-    answer = np.empty_like(moved)
-    answer[order] = moved
-    return answer
+    result = np.empty_like(moved)
+    result[order] = moved
+    return result
 
 
 def make_row_handles(
     names: list[str], styles: list[Style], codes: AnyArray
 ) -> tuple[list[Any], list[str]]:
-    """Return handles and names for a legend: the first sixty groups, and the number of others."""
+    """Return handles and names of a legend: up to MAX_NAMES groups and the number of others."""
     from matplotlib.lines import Line2D
 
-    def handle(style: Style, size: float) -> Any:
+    def make_handle(style: Style, size: float) -> Any:
         face = style.color if style.filled else "none"
         marks = {"marker": style.marker, "markerfacecolor": face}
         return Line2D(
@@ -149,10 +149,11 @@ def make_row_handles(
             **marks,  # type: ignore[arg-type]
         )
 
-    handles, left = [handle(style, 7) for style in styles[:MOST_NAMES]], len(names) - MOST_NAMES
-    names = names[:MOST_NAMES]
-    if left > 0:
-        handles, names = [*handles, Line2D([], [], linestyle="")], [*names, f"and {left} more"]
+    handles = [make_handle(style, 7) for style in styles[:MAX_NAMES]]
+    n_more = len(names) - MAX_NAMES
+    names = names[:MAX_NAMES]
+    if n_more > 0:
+        handles, names = [*handles, Line2D([], [], linestyle="")], [*names, f"and {n_more} more"]
     if np.any(codes < 0):
-        handles, names = [*handles, handle(WITHOUT_LABEL, 6)], [*names, "no label, or another"]
+        handles, names = [*handles, make_handle(WITHOUT_LABEL, 6)], [*names, "no or unknown label"]
     return handles, names

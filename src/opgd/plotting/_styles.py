@@ -20,7 +20,7 @@ class Style:
 
     @property
     def size(self) -> float:
-        """Factor of the marker's area that makes it look as large as a circle."""
+        """Factor of the marker area that gives it the apparent size of a circle."""
         return {"*": 1.9, "P": 1.3, "X": 1.3, "D": 0.8, "s": 0.9}.get(self.marker, 1.0)
 
 
@@ -30,8 +30,8 @@ WITHOUT_LABEL = Style("#000000", ".", True, "-")
 def make_class_styles(n_classes: int) -> list[Style]:
     """Return a style for each class.
 
-    Colors repeat after ten classes and markers after eleven, so that no pair repeats before 110;
-    then markers are hollow. Lines go from solid to dashed, dotted and dash-dotted by tens.
+    Colors repeat after 10 classes and markers after 11, so pairs repeat after 110; further
+    classes have hollow markers. The line style changes every 10 classes.
     """
     pairs = islice(zip(cycle(COLORS), cycle(MARKERS), strict=False), n_classes)
     return [

@@ -1,4 +1,4 @@
-"""Names of classes and columns as text in a picture: literally, and short enough."""
+"""Shorten and escape names of classes and columns for plots."""
 
 import functools
 import unicodedata
@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from opgd.inspection.text import LONGEST, shorten
+from opgd.inspection.text import MAX_LENGTH, shorten
 
 
-def format_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
-    """Shorten and escape names; those that would look the same get numbers."""
-    shown = [shorten(_strip_controls(str(name)), longest) for name in names]
+def format_names(names: Iterable[Any], max_length: int = MAX_LENGTH) -> list[str]:
+    """Return shortened and escaped names; a number is added to names that would look equal."""
+    shown = [shorten(_strip_controls(str(name)), max_length) for name in names]
     times, seen = Counter(shown), Counter[str]()
     for i, name in enumerate(shown):
         if times[name] > 1:
@@ -21,17 +21,17 @@ def format_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
 
 
 def escape_text(text: str) -> str:
-    """Escape text so that matplotlib shows it literally: no formulas, only glyphs of its fonts.
+    """Return text that matplotlib shows literally, without math mode.
 
-    Characters that the fonts lack become code points in brackets.
+    Characters that are missing in the fonts are replaced by their code points in brackets.
     """
     families = _get_families()
-    known = "".join(c if _has_glyph(c, families) else f"[{ord(c):X}]" for c in text)
-    return known.replace("$", r"\$")
+    printable = "".join(c if _has_glyph(c, families) else f"[{ord(c):X}]" for c in text)
+    return printable.replace("$", r"\$")
 
 
 def _strip_controls(text: str) -> str:
-    """Remove control characters and marks of direction; the result is never empty."""
+    """Return text without control and formatting characters, or "(empty)"."""
     kinds = {"Cc": " ", "Cf": "", "Zl": " ", "Zp": " "}
     text = "".join(kinds.get(unicodedata.category(c), c) for c in text).strip()
     return text or "(empty)"
@@ -54,7 +54,7 @@ def _has_glyph(character: str, families: tuple[str, ...]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _load_fonts(families: tuple[str, ...]) -> list[Any]:
-    """Load the fonts that matplotlib falls back on, in this order."""
+    """Return the fonts of the font families, in order of fallback."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     return [get_font(findfont(FontProperties(family=[family]))) for family in families]

@@ -1,4 +1,4 @@
-"""ComparisonDisplay: how classifiers did on the same splits."""
+"""ComparisonDisplay: boxplots of the results of `opgd.compare`."""
 
 from typing import Any, Self
 
@@ -10,27 +10,29 @@ from opgd.plotting._drawing import get_or_make_axes, tidy
 from opgd.plotting._styles import INK
 from opgd.plotting._text import format_names
 
-TITLES = {"error": "test error", "log_loss": "log-loss", "seconds": "seconds of a fit"}
+TITLES = {"error": "test error", "log_loss": "log-loss", "seconds": "fit time (seconds)"}
 
 
 class ComparisonDisplay:
-    """Boxplots of the table that `opgd.compare` makes.
+    """Boxplots of the results of `opgd.compare`.
 
-    Use `from_table`. A box goes from the lower to the upper quartile, with a line at the median;
-    whiskers go to the least and the greatest; every split is a point.
+    Create it with `from_table`. Boxes extend from the lower to the upper quartile, with a line at
+    the median; whiskers extend to the minimum and maximum. Every split is drawn as a point.
 
     Attributes
     ----------
     methods : list of str
-        Names in the order of the table, in full.
+        Names of the methods, in the order of the table.
     values : list of ndarray
-        For each method its splits, those that failed left out.
+        Values of each method on all splits on which it did not fail.
     quartiles : ndarray of shape (n_methods, 5)
-        Least, lower quartile, median, upper quartile and greatest; nan if all splits failed.
+        Minimum, lower quartile, median, upper quartile and maximum; nan if all splits failed.
     n_failed : list of int
-        For each method the number of splits on which it failed.
+        Number of splits on which each method failed.
     metric : str
+        Column of the table that is drawn.
     ax_, figure_ : matplotlib Axes and Figure
+        Axes and figure of the last plot.
 
     Examples
     --------
@@ -54,16 +56,18 @@ class ComparisonDisplay:
     def from_table(
         cls, table: Any, metric: str = "error", *, ax: Any = None, draw: bool = True
     ) -> Self:
-        """Take a column of the table by method and draw it.
+        """Create the display from a table of results.
 
         Parameters
         ----------
-        table : pandas.DataFrame, of `opgd.compare`
-        metric : {"error", "log_loss", "seconds"} or another column of numbers, default="error"
+        table : pandas.DataFrame
+            Result of `opgd.compare`.
+        metric : str, default="error"
+            Numeric column to draw, such as "error", "log_loss" or "seconds".
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -71,7 +75,11 @@ class ComparisonDisplay:
         """
         missing = [name for name in ("method", metric) if name not in table]
         if missing or not len(table):
-            raise ValueError(f"table has no rows, or no column {missing}; see opgd.compare.")
+            raise ValueError(
+                f"table must be a result of opgd.compare: it has no column {missing[0]!r}."
+                if missing
+                else "table has no rows."
+            )
         names, values = np.asarray(table["method"]), np.asarray(table[metric], dtype=np.float64)
         methods = list(dict.fromkeys(names.tolist()))
         by_method = [values[names == method] for method in methods]
@@ -79,12 +87,12 @@ class ComparisonDisplay:
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the boxplots.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
 
         Returns
         -------
@@ -95,15 +103,15 @@ class ComparisonDisplay:
             if len(values):
                 self._draw_box(ax, place, values)
         names = format_names(self.methods)
-        failed = [
+        labels = [
             f"{n} ({k} failed)" if k else n for n, k in zip(names, self.n_failed, strict=True)
         ]
-        ax.set_yticks(np.arange(len(names)), failed)
+        ax.set_yticks(np.arange(len(names)), labels)
         ax.set_ylim(len(names) - 0.4, -0.6)
         ax.set_xlabel(format_names([TITLES.get(self.metric, self.metric)])[0])
         if self.metric == "seconds":
             ax.set_xscale("log")
-        ax.use_sticky_edges = False  # boxes that begin at 0 leave room for points there
+        ax.use_sticky_edges = False  # keep a margin for points at 0
         ax.margins(x=0.04)
         ax.grid(axis="x", color="#dddddd", linewidth=0.6)
         ax.set_axisbelow(True)
@@ -112,8 +120,8 @@ class ComparisonDisplay:
         return self
 
     def _draw_box(self, ax: Any, place: int, values: FloatArray) -> None:
-        least, lower, median, upper, greatest = self.quartiles[place]
-        ax.plot([least, greatest], [place, place], color=INK, linewidth=1, zorder=1)
+        minimum, lower, median, upper, maximum = self.quartiles[place]
+        ax.plot([minimum, maximum], [place, place], color=INK, linewidth=1, zorder=1)
         box = {"facecolor": "#cfe3f6", "edgecolor": INK, "linewidth": 1, "zorder": 2}
         ax.barh(place, upper - lower, 0.5, left=lower, **box)
         ax.plot([median] * 2, [place - 0.25, place + 0.25], color=COLORS[2], lw=2.2, zorder=3)

@@ -1,4 +1,4 @@
-"""ComponentsDisplay: scores against sizes, to choose numbers of axes or clusters by eye."""
+"""ComponentsDisplay: scores against the number of axes or clusters."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -20,7 +20,7 @@ from opgd.plotting._text import format_names
 
 @dataclass(frozen=True)
 class Curve:
-    """Values against sizes; standard errors where there are any."""
+    """Values against sizes, with standard errors if available."""
 
     name: str
     sizes: AnyArray
@@ -30,30 +30,32 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves with one vertical axis."""
+    """Curves that share a vertical axis."""
 
     label: str
     curves: list[Curve]
     kind: str = "line"  # or "bar"
-    chosen: tuple[float, float] | None = None  # size and value to be marked
+    chosen: tuple[float, float] | None = None  # size and value of the selected model
     log: bool = False
 
 
 @dataclass
 class ComponentsDisplay:
-    """Scores against numbers of axes, or of clusters.
+    """Scores against the number of axes or clusters.
 
-    Use `from_estimator`, `from_cv`, `from_mixture` or `from_eigenvalues`.
+    Create it with `from_estimator`, `from_cv`, `from_mixture` or `from_eigenvalues`.
 
     Attributes
     ----------
     panels : list of Panel
-        Each with a `label`, `curves` (`name`, `sizes`, `values`, `standard_errors`), and the size
-        and value of the `chosen` model.
+        Panels with `label`, `curves` (`name`, `sizes`, `values`, `standard_errors`), and
+        `chosen`, the size and value of the selected model.
     size_label : str
-        What sizes are numbers of.
-    axes_ : list of matplotlib Axes, one for each panel
-    ax_, figure_ : matplotlib Axes (the first) and Figure
+        Label of the horizontal axis.
+    axes_ : list of matplotlib Axes
+        Axes of the last plot, one per panel.
+    ax_, figure_ : matplotlib Axes and Figure
+        First axes and figure of the last plot.
 
     Examples
     --------
@@ -75,18 +77,18 @@ class ComponentsDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None, draw: bool = True
     ) -> Self:
-        """What each axis of a fitted classifier or mixture adds.
+        """Show the contribution of each component of a fitted classifier or mixture.
 
         Parameters
         ----------
-        estimator : fitted estimator of opgd that has axes
+        estimator : fitted opgd estimator with components
         X, y : array-likes of shapes (n_samples, n_features) and (n_samples,), default=None
-            Rows on which a classifier's error with its first 1, 2, ... axes is counted; rows that
-            the fit has not seen tell most.
+            Samples and labels, preferably held-out, to compute the error of a classifier with its
+            first 1, 2, ... components.
         ax : sequence of matplotlib Axes, default=None
-            Where to draw, one for each panel; None makes a new figure.
+            Axes to draw on, one per panel; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -104,24 +106,26 @@ class ComponentsDisplay:
             panels.append(Panel("share of the gain", [Curve("each axis", sizes, shares)], "bar"))
         if X is not None and y is not None and is_classifier:
             errors = compute_first_components_errors(estimator, X, y)
-            panels.append(Panel("error", [Curve("rows given", sizes, errors)]))
+            panels.append(Panel("error", [Curve("X, y", sizes, errors)]))
         if not panels:
             raise ValueError(
-                f"{type(estimator).__name__} keeps no likelihoods of its axes; pass X and y."
+                f"{type(estimator).__name__} has no component_log_likelihoods_; pass X and y."
             )
         return cls(panels, "number of axes")._plot_if(draw, ax)
 
     @classmethod
     def from_cv(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
-        """Score on rows left out against the number of axes, best over all other settings.
+        """Show the cross-validation score against the number of components.
+
+        For each number, the best score over all other settings is shown.
 
         Parameters
         ----------
         estimator : fitted OPGDClassifierCV
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -141,22 +145,22 @@ class ComponentsDisplay:
         if n_splits > 1:
             spread = table["std_test_score"][best] / np.sqrt(n_splits - 1)
         chosen = (float(counts[estimator.best_index_]), float(scores[estimator.best_index_]))
-        name = "mean, standard error" if n_splits > 1 else "rows left out"
-        curve = Curve(f"best of the other settings\n({name})", sizes, scores[best], spread)
+        name = "mean and standard error" if n_splits > 1 else "held-out rows"
+        curve = Curve(f"best other settings\n({name})", sizes, scores[best], spread)
         label = "score" if callable(estimator.scoring) else str(estimator.scoring)
         return cls([Panel(label, [curve], chosen=chosen)], "number of axes")._plot_if(draw, ax)
 
     @classmethod
     def from_mixture(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
-        """BIC and ICL against the number of clusters; less is better.
+        """Show BIC and ICL against the number of clusters; lower is better.
 
         Parameters
         ----------
         estimator : fitted OPGDMixture
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -175,16 +179,17 @@ class ComponentsDisplay:
 
     @classmethod
     def from_eigenvalues(cls, eigenvalues: Any, *, ax: Any = None, draw: bool = True) -> Self:
-        """Scree plot: eigenvalues from the largest, on a logarithmic scale.
+        """Draw a scree plot: eigenvalues in descending order on a logarithmic scale.
 
         Parameters
         ----------
         eigenvalues : array-like, or fitted OPGDMixture
-            A mixture's `eigenvalues_` are those of the correlation matrix of the columns.
+            Positive eigenvalues, or a mixture, whose `eigenvalues_` are those of the correlation
+            matrix of the features.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -193,7 +198,7 @@ class ComponentsDisplay:
         eigenvalues = getattr(eigenvalues, "eigenvalues_", eigenvalues)
         values = np.sort(np.asarray(eigenvalues, dtype=np.float64).ravel())[::-1]
         if not len(values) or not np.all(values > 0):
-            raise ValueError("eigenvalues must be positive numbers.")
+            raise ValueError("eigenvalues must be a non-empty array of positive numbers.")
         curve = Curve("eigenvalues", np.arange(1, len(values) + 1), values)
         return cls([Panel("eigenvalue", [curve], log=True)], "component")._plot_if(draw, ax)
 
@@ -201,12 +206,12 @@ class ComponentsDisplay:
         return self.plot(ax) if draw else self
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the panels.
 
         Parameters
         ----------
         ax : matplotlib Axes, or a sequence of them, default=None
-            Where to draw, one for each panel; None makes a new figure.
+            Axes to draw on, one per panel; by default a new figure is created.
 
         Returns
         -------
@@ -234,7 +239,7 @@ class ComponentsDisplay:
         if panel.chosen is not None:
             ring = {"s": 140, "facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
             handles.append(ax.scatter(*panel.chosen, **ring, zorder=4))
-            names.append("chosen")
+            names.append("selected")
         if len(names) > 1:
             draw_legend_outside(
                 ax, handles, ["\n".join(format_names(n.split("\n"))) for n in names], ""

@@ -1,4 +1,4 @@
-"""ConvergenceDisplay: the course of a search."""
+"""ConvergenceDisplay: the loss by iteration."""
 
 from typing import Any, Self
 
@@ -11,17 +11,18 @@ from opgd.plotting._drawing import get_or_make_axes, set_integer_ticks, tidy
 
 
 class ConvergenceDisplay:
-    """Loss before a search and after each of its iterations.
+    """Loss at the initialization and after each iteration of the solver.
 
-    Use `from_estimator`.
+    Create it with `from_estimator`.
 
     Attributes
     ----------
     losses : ndarray of shape (n_iter + 1,)
-        Minus the mean log posterior of a classifier, minus the mean objective of a mixture.
+        Negative mean log posterior of a classifier, or negative mean objective of a mixture.
     converged : bool
-        Whether the search ended by `tol`.
+        Whether the solver converged.
     ax_, figure_ : matplotlib Axes and Figure
+        Axes and figure of the last plot.
 
     Examples
     --------
@@ -40,15 +41,15 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
-        """Read the losses and draw them.
+        """Create the display from a fitted estimator.
 
         Parameters
         ----------
-        estimator : fitted estimator of opgd that has `loss_curve_`
+        estimator : fitted opgd estimator with `loss_curve_`
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -56,18 +57,20 @@ class ConvergenceDisplay:
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "loss_curve_"):
-            raise TypeError(f"{type(estimator).__name__} makes no search that has a loss_curve_.")
+            raise TypeError(
+                f"Expected an estimator with loss_curve_, got {type(estimator).__name__}."
+            )
         losses = np.asarray(estimator.loss_curve_, dtype=np.float64)
         display = cls(losses=losses, converged=bool(estimator.converged_))
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the loss curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
 
         Returns
         -------
@@ -77,10 +80,10 @@ class ConvergenceDisplay:
         few = "o" if len(self.losses) <= 30 else ""
         ax.plot(np.arange(len(self.losses)), self.losses, color=COLORS[0], marker=few, markersize=4)
         n_iter = len(self.losses) - 1
-        ended = "converged" if self.converged else "not converged"
-        ax.set_title(f"{ended} after {n_iter} iteration{'s' * (n_iter != 1)}", fontsize=10)
+        outcome = "converged" if self.converged else "not converged"
+        ax.set_title(f"{outcome} after {n_iter} iteration{'s' * (n_iter != 1)}", fontsize=10)
         ax.set_xlabel("iteration")
-        ax.set_ylabel("loss (mean, the less the better)")
+        ax.set_ylabel("mean loss")
         set_integer_ticks(ax)
         tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure

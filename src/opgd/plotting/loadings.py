@@ -1,4 +1,4 @@
-"""LoadingsDisplay: what columns contribute to the axes."""
+"""LoadingsDisplay: coefficients and correlations of the columns."""
 
 from typing import Any, Self
 
@@ -14,31 +14,33 @@ from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
 from opgd.plotting._styles import INK
 from opgd.plotting._text import format_names
 
-MOST_COLUMNS = 15
-MOST_AXES = 4
+MAX_COLUMNS = 15
+MAX_AXES = 4
 
 
 class LoadingsDisplay:
-    """Standardized coefficients of columns, and correlations of columns with the scores.
+    """Standardized coefficients of features, and their correlations with the scores.
 
-    Use `from_estimator`. A coefficient says what a column adds to the score while the others stay;
-    a correlation says how much the column alone is like the score. Where columns go together the
-    two can differ in size and in sign.
+    Create it with `from_estimator`. A coefficient is the effect of a feature on the score with all
+    other features held fixed; a correlation describes the association of the feature alone with
+    the score. If features are correlated, the two can differ in size and in sign.
 
     Attributes
     ----------
     coefficients : ndarray of shape (n_axes, n_features)
-        Coefficients times standard deviations of the training columns.
+        Coefficients times standard deviations of the training features.
     correlations : ndarray of shape (n_axes, n_features) or None
-        Correlations of columns with scores (structure loadings); nan for constant columns.
+        Correlations of features with scores (structure loadings); nan for constant features.
     columns : list of str
-        Names of the columns, in full.
+        Names of the features.
     order : ndarray of shape (n_axes, n_drawn)
-        Columns that are drawn, by axis, the largest coefficient first.
+        Features that are drawn on each axis, by decreasing absolute coefficient.
     axis_labels : list of str
         Titles of the panels.
-    axes_ : list of matplotlib Axes, one for each axis of the model
-    ax_, figure_ : matplotlib Axes (the first) and Figure
+    axes_ : list of matplotlib Axes
+        Axes of the last plot, one per component.
+    ax_, figure_ : matplotlib Axes and Figure
+        First axes and figure of the last plot.
 
     Examples
     --------
@@ -78,22 +80,22 @@ class LoadingsDisplay:
         ax: Any = None,
         draw: bool = True,
     ) -> Self:
-        """Compute the loadings and draw them.
+        """Create the display from a fitted estimator.
 
         Parameters
         ----------
-        estimator : fitted estimator of opgd that has axes
+        estimator : fitted opgd estimator with components
         X : array-like of shape (n_samples, n_features), default=None
-            Rows for the correlations.
+            Samples to compute the correlations from; without them only coefficients are drawn.
         axes : sequence of int, default=None
-            Indices of axes, from 0; None means the first four.
+            Indices of components, from 0; by default the first four.
         top : int, default=None
-            Draw so many columns on each axis, those with the largest coefficients; None means
-            fifteen.
+            Maximum number of features to draw on each axis, those with the largest coefficients;
+            15 by default.
         ax : sequence of matplotlib Axes, default=None
-            Where to draw, one for each axis of the model; None makes a new figure.
+            Axes to draw on, one per component; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays.
+            Whether to draw; if False, only the arrays are computed.
 
         Returns
         -------
@@ -101,10 +103,10 @@ class LoadingsDisplay:
         """
         check_has_axes(estimator)
         n_components = len(estimator.components_)
-        first = range(min(MOST_AXES, n_components))
+        first = range(min(MAX_AXES, n_components))
         indices = check_axes(first if axes is None else axes, n_components)
         coefficients = compute_standardized_coefficients(estimator)[indices]
-        top = MOST_COLUMNS if top is None else check_integer("top", top, 1)
+        top = MAX_COLUMNS if top is None else check_integer("top", top, 1)
         correlations = None
         if X is not None:
             rows = check_rows(estimator, X)
@@ -119,12 +121,12 @@ class LoadingsDisplay:
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw bars of coefficients, and points of correlations.
+        """Draw coefficients as bars and correlations as points.
 
         Parameters
         ----------
         ax : sequence of matplotlib Axes, default=None
-            Where to draw, one for each axis of the model; None makes a new figure.
+            Axes to draw on, one per component; by default a new figure is created.
 
         Returns
         -------
@@ -139,7 +141,7 @@ class LoadingsDisplay:
         last = panels[min(1, len(panels) - 1)]
         draw_legend_outside(last, handles[::-1], names[::-1], "")
         if n_drawn < len(self.columns) and ax is None:
-            note = f"the {n_drawn} largest coefficients of {len(self.columns)} on each axis"
+            note = f"the {n_drawn} largest of {len(self.columns)} coefficients on each axis"
             panels[0].figure.suptitle(note, fontsize=10)
         self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
         return self
@@ -147,11 +149,11 @@ class LoadingsDisplay:
     def _draw_axis(self, ax: Any, i: int, shown: list[str]) -> None:
         drawn = self.order[i]
         places = np.arange(len(drawn))
-        label = "coefficient times\nstandard deviation"
+        label = "standardized\ncoefficient"
         ax.barh(places, self.coefficients[i, drawn], 0.6, color=COLORS[0], label=label)
         if self.correlations is not None:
             marks = {"marker": "D", "s": 24, "color": COLORS[2], "zorder": 3}
-            label = "correlation of column\nand score"
+            label = "correlation\nwith score"
             ax.scatter(self.correlations[i, drawn], places, label=label, **marks)
         ax.axvline(0, color=INK, linewidth=0.8)
         ax.set_yticks(places, [shown[j] for j in drawn])

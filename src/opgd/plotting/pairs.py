@@ -1,4 +1,4 @@
-"""PairsDisplay: all pairs of several axes."""
+"""PairsDisplay: scatter plots of all pairs of several axes."""
 
 from typing import Any, Self
 
@@ -12,36 +12,38 @@ from opgd.inspection.regions import (
     compute_region_radius,
 )
 from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, import_pyplot, tidy
-from opgd.plotting._scatter import MOST_NAMES, draw_ellipses, draw_rows, make_row_handles
+from opgd.plotting._scatter import MAX_NAMES, draw_ellipses, draw_rows, make_row_handles
 from opgd.plotting._styles import INK, Style, make_class_styles
 from opgd.plotting._text import format_names
-from opgd.plotting.projection import MOST_ROWS, get_gaussian_styles
+from opgd.plotting.projection import MAX_ROWS, get_gaussian_styles
 
-MOST_AXES = 4
-MOST_INSIDE = 8
-"""Legends with more groups go to the right of all panels."""
+MAX_AXES = 4
+MAX_INSIDE = 8
+"""Legends with more entries are placed to the right of all panels."""
 
 
 class PairsDisplay:
-    """Rows on all pairs of some axes, below a diagonal of densities.
+    """Scatter plots of samples on all pairs of components, with densities on the diagonal.
 
-    Use `from_estimator`. On the diagonal are the densities of the classes on one axis by the
+    Create it with `from_estimator`. The diagonal shows the marginal densities of the classes by the
     model, times their priors.
 
     Attributes
     ----------
     scores : ndarray of shape (n_drawn, n_axes)
-        The rows that are drawn, on the axes chosen.
+        Scores of the samples that are drawn, on the selected components.
     codes, names, kind, rows, n_rows, gaussian_codes, level, axis_labels
         As in `ProjectionDisplay`.
     means, covariances : ndarrays of shape (n_gaussians, n_axes[, n_axes])
-        The model's Gaussians on the axes.
+        Gaussians of the model on the selected components.
     points : ndarray of shape (200, n_axes)
-        Where densities are computed.
+        Points at which the densities are computed.
     densities : ndarray of shape (n_groups, 200, n_axes)
         Densities of the classes (or clusters), times their priors.
-    axes_ : ndarray of matplotlib Axes, (n_axes, n_axes)
+    axes_ : ndarray of matplotlib Axes of shape (n_axes, n_axes)
+        Axes of the last plot.
     figure_ : matplotlib Figure
+        Figure of the last plot.
 
     Examples
     --------
@@ -55,7 +57,7 @@ class PairsDisplay:
     """
 
     def __init__(self, projected: ProjectedRows, *, level: float = 0.9) -> None:
-        compute_region_radius(level, 2)  # refuses levels outside (0, 1)
+        compute_region_radius(level, 2)  # raises ValueError for levels outside (0, 1)
         self._projected = projected
         self.level = level
         self.scores, self.codes, self.names = projected.scores, projected.codes, projected.names
@@ -73,20 +75,20 @@ class PairsDisplay:
         *,
         axes: Any = None,
         level: float = 0.9,
-        max_rows: int | None = MOST_ROWS,
+        max_rows: int | None = MAX_ROWS,
         draw: bool = True,
         **plot_options: Any,
     ) -> Self:
-        """Project rows on several axes and draw them.
+        """Create the display from a fitted estimator.
 
         Parameters
         ----------
         estimator, X, y, level, max_rows, draw
             As in `ProjectionDisplay`.
         axes : sequence of int, default=None
-            Indices of two or more axes, from 0; None means the first four.
+            Indices of two or more components, from 0; by default the first four.
         **plot_options
-            For `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -94,20 +96,20 @@ class PairsDisplay:
         """
         check_has_axes(estimator)
         n_components = len(estimator.components_)
-        first = range(min(MOST_AXES, n_components))
+        first = range(min(MAX_AXES, n_components))
         indices = check_axes(first if axes is None else axes, n_components)
         if len(indices) < 2:
-            raise ValueError("pairs need two axes or more; ProjectionDisplay draws one.")
+            raise ValueError("axes must name at least two axes; use ProjectionDisplay for one.")
         display = cls(project(estimator, X, y, indices, max_rows), level=level)
         return display.plot(**plot_options) if draw else display
 
     def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
-        """Draw.
+        """Draw the grid of panels.
 
         Parameters
         ----------
         ax : array of matplotlib Axes of shape (n_axes, n_axes), default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         gaussians : bool, default=True
             Whether to draw the ellipses.
 
@@ -116,14 +118,14 @@ class PairsDisplay:
         self : PairsDisplay
         """
         projected, n_axes = self._projected, self.scores.shape[1]
-        grid, columns = ax, count_legend_columns(min(len(projected.names), MOST_NAMES))
-        many = len(projected.names) > MOST_INSIDE
+        grid, columns = ax, count_legend_columns(min(len(projected.names), MAX_NAMES))
+        many = len(projected.names) > MAX_INSIDE
         if grid is None:
             size = (2.5 * n_axes + (1.7 * columns if many else 0.0), 2.3 * n_axes)
             grid = import_pyplot().subplots(n_axes, n_axes, figsize=size, layout="constrained")[1]
         grid = np.array(grid, dtype=object)
         if grid.shape != (n_axes, n_axes):
-            raise ValueError(f"ax must be axes of shape {(n_axes, n_axes)}, got {grid.shape}.")
+            raise ValueError(f"ax must be an array of shape {(n_axes, n_axes)}, got {grid.shape}.")
         styles, outlines = make_class_styles(len(projected.names)), get_gaussian_styles(projected)
         for i in range(n_axes):
             for j in range(n_axes):
@@ -133,16 +135,16 @@ class PairsDisplay:
                     self._draw_densities(grid[i, i], i, outlines)
                 else:
                     self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
-        self._label(grid)
+        self._label_axes(grid)
         handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
         if gaussians:
             from matplotlib.lines import Line2D
 
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            names.append(f"ellipse: {100 * self.level:.3g} % of a\nGaussian, by the model")
-        outside = many and ax is None  # above the diagonal there is room for few
-        beside = grid[0, 0].figure if outside else grid[0, 0]
-        draw_legend_outside(beside, handles, names, projected.kind, makes_room=outside)
+            names.append(f"ellipse: {100 * self.level:.3g} % region of a\nGaussian of the model")
+        outside = many and ax is None  # there is little room above the diagonal
+        anchor = grid[0, 0].figure if outside else grid[0, 0]
+        draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)
         if projected.n_rows > len(projected.scores):
             title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)
@@ -168,8 +170,8 @@ class PairsDisplay:
             ax.fill_between(self.points[:, i], density, color=style.color, alpha=0.1, linewidth=0)
         ax.set_ylim(bottom=0)
 
-    def _label(self, grid: Any) -> None:
-        """Labels at the left and at the bottom; the shares at the bottom only."""
+    def _label_axes(self, grid: Any) -> None:
+        """Label the left and bottom panels; shares of the gain are shown at the bottom only."""
         n_axes = len(grid)
         for ax in grid.flat:
             tidy(ax)
@@ -183,5 +185,5 @@ class PairsDisplay:
                     ax.tick_params(labelbottom=False)
             for ax in grid[i, 1:i]:
                 ax.tick_params(labelleft=False)
-            for ax in grid[i:, i]:  # one scale for each column
+            for ax in grid[i:, i]:  # same limits in each column
                 ax.set_xlim(grid[-1, i].get_xlim() if i < n_axes - 1 else None)

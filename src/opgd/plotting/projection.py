@@ -1,4 +1,4 @@
-"""ProjectionDisplay: rows and Gaussians on two axes of a model."""
+"""ProjectionDisplay: scatter plot of rows and Gaussians on two axes."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -15,25 +15,25 @@ from opgd.inspection.regions import (
     compute_limits,
     compute_region_radius,
 )
-from opgd.plotting._arrows import LONGEST_AT_ARROW, Arrows, make_arrows, widen_limits
+from opgd.plotting._arrows import MAX_ARROW_LABEL, Arrows, make_arrows, widen_limits
 from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, get_or_make_axes, tidy
 from opgd.plotting._scatter import (
-    MOST_NAMES,
+    MAX_NAMES,
     draw_arrows,
     draw_badges,
     draw_ellipses,
+    draw_error_rings,
     draw_regions,
     draw_rows,
-    draw_wrong,
     make_row_handles,
 )
 from opgd.plotting._strip import draw_strip
 from opgd.plotting._styles import INK, Style, make_class_styles
 from opgd.plotting._text import format_names
 
-MOST_ROWS = 20_000
-SHORT = 3
-"""Names of no more characters are written at the means."""
+MAX_ROWS = 20_000
+MAX_BADGE_LENGTH = 3
+"""Maximum length of names that are drawn at the means."""
 
 
 @dataclass(frozen=True)
@@ -41,50 +41,50 @@ class Regions:
     """The most probable class at each point of the plane."""
 
     grid: FloatArray  # (2, 300), coordinates on the two axes
-    codes: IntArray  # (300, 300), rows along the second axis
+    codes: IntArray  # (300, 300), second coordinate along the first dimension
 
 
 class ProjectionDisplay:
-    """Rows on two axes of a model, and its Gaussians there.
+    """Scatter plot of samples on two components (axes) of a model, with its Gaussians.
 
-    Use `from_estimator`. The attributes are plain arrays, computed before anything is drawn.
+    Create it with `from_estimator`. The attributes are plain arrays, computed before drawing.
 
     Attributes
     ----------
     scores : ndarray of shape (n_drawn, 2)
-        The rows that are drawn, on the two axes; one column for a model with one axis.
+        Scores of the samples that are drawn; shape (n_drawn, 1) for a single component.
     codes : ndarray of shape (n_drawn,)
-        Their groups, indices into `names`; -1 for rows without a label of the model.
+        Groups of the samples, indices into `names`; -1 if unlabeled or not a class of the model.
     names : list of str
-        Names of the groups, in full: classes, clusters, or labels given for a mixture.
+        Names of the groups: classes, clusters, or labels passed with a mixture.
     kind : {"class", "predicted class", "cluster", "label"}
-        What the groups are.
+        Kind of the groups.
     rows : ndarray of shape (n_drawn,)
-        Which rows of X are drawn.
+        Indices of the samples that are drawn.
     n_rows : int
-        Number of rows of X.
+        Number of samples in `X`.
     wrong : ndarray of shape (n_drawn,) or None
-        Rows that the model, with all its axes, gives to another class than their label's.
+        Whether each sample is misclassified by the model with all its components.
     n_wrong : int
-        Their number among all rows of X.
+        Number of misclassified samples in `X`.
     means, covariances : ndarrays of shape (n_gaussians, 2[, 2])
-        The model's Gaussians on the two axes, in the units of `transform`.
+        Gaussians of the model on the two components, in the units of `transform`.
     gaussian_codes : ndarray of shape (n_gaussians,)
         Classes (or clusters) of the Gaussians, indices into `gaussian_names`.
     level : float
-        Share of a Gaussian's rows inside its ellipse.
+        Probability of a Gaussian inside its ellipse.
     ellipse_lengths, ellipse_angles : ndarrays of shapes (n_gaussians, 2) and (n_gaussians,)
-        Semi-axes, the longer first, and degrees from the first axis to the longer.
+        Semi-axes, the longer first, and the angle of the longer in degrees.
     axis_labels : list of str
-        What is written at the axes.
+        Labels of the two axes.
     limits : ndarray of shape (2, 2)
-        Least and greatest of what is drawn, on each axis (columns).
+        Minimum and maximum (rows) of the plot on each axis (columns).
     regions : Regions or None
-        `grid` and `codes` of the decision regions.
+        Decision regions, with `grid` and `codes`.
     arrows : Arrows or None
-        `names`, `shifts` and `factor` of the arrows.
+        Arrows of features, with `names`, `shifts` and `factor`.
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn last.
+        Axes and figure of the last plot.
 
     Examples
     --------
@@ -149,46 +149,48 @@ class ProjectionDisplay:
         level: float = 0.9,
         decision_regions: bool = False,
         arrows: int = 0,
-        max_rows: int | None = MOST_ROWS,
+        max_rows: int | None = MAX_ROWS,
         ax: Any = None,
         draw: bool = True,
         **plot_options: Any,
     ) -> Self:
-        """Project rows on two axes and draw them.
+        """Create the display from a fitted estimator.
 
         Parameters
         ----------
-        estimator : fitted estimator of opgd that has axes
-            Classifiers, their search by cross-validation, partly labeled, mixtures, and the
-            baselines with axes.
+        estimator : fitted opgd estimator with components
+            An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
+            baseline with Gaussians on its components.
         X : array-like of shape (n_samples, n_features)
+            Samples to draw.
         y : array-like of shape (n_samples,), default=None
-            Labels that give rows their colors and markers. None takes the model's predictions.
-            For a mixture, labels may be any; ellipses and regions of its clusters are then drawn
-            in black and white.
+            Labels that determine colors and markers; by default the predictions of the model.
+            For a mixture, any labels are accepted; its clusters are then drawn in black and
+            white.
         axes : pair of int, default=(0, 1)
-            Indices of axes, from 0. A single one gives a strip for each class, and is all that
-            the default means for a model with one axis.
+            Indices of the components, from 0. With a single one, or if the model has only one
+            component, a strip plot with one strip per class is drawn.
         level : float, default=0.9
-            Share of a Gaussian's rows inside its ellipse. Ellipses are those of the model's own
-            covariances on the two axes: without correlation if ``covariance_type="diag"``.
+            Probability of a Gaussian inside its ellipse. Ellipses show the projected covariances
+            of the model, which are diagonal if ``covariance_type="diag"``.
         decision_regions : bool, default=False
-            Tint the plane by the class that the Gaussians *on these two axes* make most probable,
-            the other axes integrated out. For a model with two axes these are its predictions.
+            Whether to tint the plane by the most probable class, according to the marginal
+            Gaussians on these two components. For a model with two components these are its
+            predictions.
         arrows : int, default=0
-            So many columns are drawn as arrows, those that go with the largest changes of the two
-            scores: an arrow from the mean is the change that goes, by simple regression, with
-            `factor` standard deviations more of the column. The factor is the same for all, such
-            that the longest reaches across two fifths of the picture, and is in the legend.
+            Number of features to draw as arrows, those with the largest effect on the two scores.
+            An arrow starts at the mean and shows the change of the scores, by simple regression,
+            if the feature increases by `factor` standard deviations. The factor is the same for
+            all arrows, so that the longest spans 40 % of the plot, and is shown in the legend.
         max_rows : int or None, default=20000
-            Of more rows so many are drawn, each class by its share (but at least one row), at
-            random with a fixed seed. The title says so.
+            Maximum number of samples to draw, or None for all. Larger data are subsampled at
+            random with a fixed seed, stratified by class, and the title shows both numbers.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         draw : bool, default=True
-            False only computes the arrays, for which matplotlib is not needed.
+            Whether to draw; if False, only the arrays are computed, and matplotlib is not needed.
         **plot_options
-            For `plot`.
+            Passed to `plot`.
 
         Returns
         -------
@@ -199,7 +201,9 @@ class ProjectionDisplay:
             axes = (0,)
         pair = check_axes(axes, len(estimator.components_))
         if len(pair) > 2:
-            raise ValueError(f"axes must be one or two, got {axes!r}; PairsDisplay takes more.")
+            raise ValueError(
+                f"axes must be one or two indices, got {axes!r}; use PairsDisplay for more."
+            )
         projected = project(estimator, X, y, pair, max_rows)
         display = cls(projected, level=level)
         if (decision_regions or arrows) and len(pair) == 1:
@@ -220,18 +224,18 @@ class ProjectionDisplay:
         mark_errors: bool = False,
         legend: bool = True,
     ) -> Self:
-        """Draw.
+        """Draw the scatter plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a new figure.
+            Axes to draw on; by default a new figure is created.
         gaussians : bool, default=True
             Whether to draw the ellipses.
         mark_errors : bool, default=False
-            Rings around rows that the model gives to another class than their label's.
+            Whether to draw rings around misclassified samples.
         legend : bool, default=True
-            Whether to draw a legend, which is outside of the axes.
+            Whether to draw a legend, to the right of the axes.
 
         Returns
         -------
@@ -240,7 +244,7 @@ class ProjectionDisplay:
         projected = self._projected
         if mark_errors and projected.wrong is None:
             raise ValueError("mark_errors needs a classifier and labels y.")
-        n_names = min(len(projected.names), MOST_NAMES)
+        n_names = min(len(projected.names), MAX_NAMES)
         width = 7.2 + 1.7 * (count_legend_columns(n_names) - 1) if legend else 5.6
         ax = get_or_make_axes(ax, (width, 4.8))
         styles = make_class_styles(len(projected.names))
@@ -252,7 +256,7 @@ class ProjectionDisplay:
             self._draw_plane(ax, outlines, gaussians)
         draw_rows(ax, points, projected.codes, styles)
         if mark_errors and projected.wrong is not None and projected.wrong.any():
-            draw_wrong(ax, points[projected.wrong], len(points))
+            draw_error_rings(ax, points[projected.wrong], len(points))
         if projected.n_rows > len(projected.scores):
             ax.set_title(f"{len(projected.scores)} of {projected.n_rows} rows drawn", fontsize=10)
         tidy(ax)
@@ -265,7 +269,7 @@ class ProjectionDisplay:
     def _draw_plane(self, ax: Any, outlines: list[Style], gaussians: bool) -> None:
         projected = self._projected
         if self.regions is not None:
-            # colors of labels would mislead if they stood for clusters
+            # the colors stand for labels, so they cannot be used for clusters
             white = Style("#ffffff", "o", True, "-")
             n_groups = len(projected.gaussian_names)
             tints = make_class_styles(n_groups) if projected.same_groups else [white] * n_groups
@@ -277,7 +281,7 @@ class ProjectionDisplay:
                 draw_badges(ax, projected.means, names, outlines)
         if self.arrows is not None:
             tips = projected.center + self.arrows.factor * self.arrows.shifts
-            shown = format_names(self.arrows.names, LONGEST_AT_ARROW)
+            shown = format_names(self.arrows.names, MAX_ARROW_LABEL)
             draw_arrows(ax, projected.center, tips, shown, self.limits)
         ax.update_datalim(self.limits)
         ax.margins(0)
@@ -288,34 +292,34 @@ class ProjectionDisplay:
     def _make_legend_entries(
         self, styles: list[Style], gaussians: bool, mark_errors: bool
     ) -> tuple[list[Any], list[str]]:
-        """Return handles and names of the legend: the groups, and what else is drawn."""
+        """Return handles and names of the legend."""
         from matplotlib.lines import Line2D
 
         projected = self._projected
         handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
-        plane = projected.scores.shape[1] == 2
+        is_plane = projected.scores.shape[1] == 2
         if gaussians:
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            what = "ellipse" if plane else "bar"
-            whose = "Gaussian" if projected.same_groups else "cluster's Gaussian"
-            names.append(f"{what}: {100 * self.level:.3g} % of a\n{whose}, by the model")
+            shape = "ellipse" if is_plane else "bar"
+            owner = "of the model" if projected.same_groups else "of a cluster"
+            names.append(f"{shape}: {100 * self.level:.3g} % region of a\nGaussian {owner}")
         if mark_errors:
             ring = {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
             handles.append(Line2D([], [], linestyle="", color=INK, **ring))  # type: ignore[arg-type]
-            names.append(f"wrongly classified\n({projected.n_wrong} of {projected.n_rows} rows)")
+            names.append(f"misclassified\n({projected.n_wrong} of {projected.n_rows} rows)")
         if self.regions is not None:
             handles.append(Line2D([], [], color="#888888", linewidth=0.8))
-            names.append("border of the regions\nby these two axes")
+            names.append("decision boundary\non these two axes")
         if self.arrows is not None:
             handles.append(
                 Line2D([], [], color=INK, marker=r"$\rightarrow$", markersize=14, linestyle="")
             )
-            names.append(f"{self.arrows.factor:.2g} standard deviations\nmore of a column")
+            names.append(f"{self.arrows.factor:.2g} standard deviations\nof a column")
         return handles, names
 
 
 def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
-    """Return styles of the Gaussians: of their classes, or black where rows have other groups."""
+    """Return styles of the Gaussians: those of their classes, or black if groups differ."""
     if not projected.same_groups:
         return [Style(INK, "o", True, "-")] * len(projected.means)
     styles = make_class_styles(len(projected.names))
@@ -323,8 +327,8 @@ def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
 
 
 def get_gaussian_badges(projected: ProjectedRows) -> list[str]:
-    """Return names to write at the means, numbers for clusters; none if some are too long."""
+    """Return names to draw at the means, or an empty list if one is too long."""
     names = [name.removeprefix("cluster ") for name in projected.gaussian_names]
-    if max(map(len, names)) > SHORT:
+    if max(map(len, names)) > MAX_BADGE_LENGTH:
         return []
     return [format_names([names[code]])[0] for code in projected.gaussian_codes]

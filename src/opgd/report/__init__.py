@@ -1,4 +1,4 @@
-"""An interactive report on a fitted model: one file of HTML that opens without a network."""
+"""Interactive reports on fitted models, as self-contained HTML files."""
 
 from opgd.report.writer import write_report
 

@@ -1,4 +1,4 @@
-"""Rendering of a summary as one page: autoescaped templates, inlined scripts, nothing remote."""
+"""Render a summary as one self-contained HTML page with autoescaped templates."""
 
 import base64
 import hashlib
@@ -12,12 +12,12 @@ from opgd.report.summary import Summary
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ["page.js", "rows.js", "scatter.js", "selection.js", "tour.js"]
-MOST_CLASSES = 20
-"""Confusion matrices of more classes are lists of the most frequent mistakes."""
+MAX_CLASSES = 20
+"""With more classes, the page lists the most frequent errors instead of a confusion matrix."""
 
 
 def render(summary: Summary) -> str:
-    """Render the page. The same summary gives the same text."""
+    """Return the page as HTML; equal summaries give equal text."""
     environment, plotly = packages()
     script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
     page: str = environment.get_template("report.html").render(
@@ -27,20 +27,20 @@ def render(summary: Summary) -> str:
         plotly=_inline(plotly),
         script=_inline(script),
         data=_inline(dump_safe_json(summary.page)),
-        most_classes=MOST_CLASSES,
+        max_classes=MAX_CLASSES,
         version=our_version(),
     )
     return page
 
 
 def packages() -> tuple[Any, str]:
-    """Return the environment of the templates, and plotly's script."""
+    """Return the jinja2 environment of the templates and the source of plotly.js."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise ImportError(
-            f'A report needs {error.name}: pip install "opgd[report]" brings it.'
+            f'A report needs {error.name}; install it with: pip install "opgd[report]"'
         ) from error
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -56,15 +56,15 @@ def packages() -> tuple[Any, str]:
         "small": format_small,
     }
     environment.filters.update(filters)
-    # a script's hash is taken of what a browser reads: it makes \n of \r\n
+    # browsers normalize \r\n to \n before they compute the hash of a script
     return environment, get_plotlyjs().replace("\r\n", "\n")
 
 
 def make_content_policy(*scripts: str) -> str:
-    """Return a policy by which only these scripts run, and nothing is fetched or sent.
+    """Return a content security policy that allows only these scripts, and no requests.
 
-    Plotly compiles the drawing of its WebGL scatter (hence unsafe-eval, for these scripts only),
-    and sets styles of elements.
+    Plotly compiles code for its WebGL scatter plots, which needs unsafe-eval, and sets inline
+    styles.
     """
     digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
@@ -75,36 +75,36 @@ def make_content_policy(*scripts: str) -> str:
 
 
 def dump_safe_json(data: Any) -> str:
-    """Serialize to JSON that cannot end the script element it stands in."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":  # the last two are ASCII escapes already
+    for character in "<>&\u2028\u2029":  # json.dumps has escaped the last two already
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
 def _inline(text: str) -> Any:
-    """Mark text of ours, or of `dump_safe_json`, as safe from autoescape."""
+    """Mark text of this package or of `dump_safe_json` as safe, so that it is not escaped."""
     from markupsafe import Markup
 
     if "</script" in text.lower() or "</style" in text.lower():
-        raise ValueError("A script that is to be inlined contains the end of a script.")
+        raise ValueError("Text to be inlined contains a closing script or style tag.")
     return Markup(text)  # nosec B704 # see the lines above
 
 
 def format_fixed(value: float | None, digits: int = 3) -> str:
-    """Format a number with so many decimals, a missing one as a dash."""
+    """Return a number with `digits` decimals, or a dash if it is None or nan."""
     if value is None or value != value:
         return "\u2013"
     return f"{value:.{digits}f}".replace("-", "\u2212")
 
 
 def format_small(value: float) -> str:
-    """Format a probability that may be tiny."""
+    """Return a probability as text, in scientific notation below 0.001."""
     if value >= 0.001:
         return f"{value:.3f}"
     return "< 1e\u2212300" if value < 1e-300 else f"{value:.0e}".replace("-", "\u2212")
 
 
-def shorten_name(text: str, longest: int = 40) -> str:
-    """Shorten text for a table; the whole of it is in the title of its element."""
-    return shorten(text, longest)
+def shorten_name(text: str, max_length: int = 40) -> str:
+    """Return text shortened for a table; the full text is in the title of its element."""
+    return shorten(text, max_length)

@@ -1,4 +1,4 @@
-"""Plain data that the scripts of the page draw: packed rows, names, Gaussians and the tour."""
+"""Plain data for the scripts of the page: packed rows, names, Gaussians and the tour."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,33 +21,33 @@ from opgd.inspection.thinning import thin
 from opgd.inspection.tour import compute_principal_axes, make_tour, to_plain_data
 from opgd.report.rows import pack, pack_centered, pack_codes, pack_columns, select_fitting_columns
 
-MOST_AXES = 10
-MOST_GAUSSIANS = 60
-WORST_CONDITION = 1e10
+MAX_AXES = 10
+MAX_GAUSSIANS = 60
+MAX_CONDITION = 1e10
 
 
 @dataclass(frozen=True)
 class Picture:
-    """All rows, with the labels, predictions and names of each."""
+    """All rows with their labels, predictions and names."""
 
     rows: AnyArray
-    labels: IntArray | None  # codes among the classes, -1 for none; None for a mixture
+    labels: IntArray | None  # class codes, -1 if unlabeled; None for a mixture
     predicted: IntArray
     uncertainty: FloatArray
     typicality: FloatArray
-    known: IntArray | None  # codes of classes that a mixture does not know
+    known: IntArray | None  # codes of the classes that were passed with a mixture
     known_names: list[str]
     names: list[str] | None
 
 
 def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str, Any]:
-    """Return plain data for the page, of at most so many rows."""
+    """Return plain data for the page, with at most `max_rows` rows."""
     groups = picture.predicted if picture.labels is None else picture.labels
     drawn = thin(groups, max_rows)
     standardized = standardize_rows(estimator, picture.rows[drawn])
-    coefficients = compute_standardized_coefficients(estimator)[:MOST_AXES]
-    centered_scores = standardized @ coefficients.T  # scores minus those of the model's center
-    center = estimator.components_[:MOST_AXES] @ get_center(estimator)
+    coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
+    centered_scores = standardized @ coefficients.T  # scores minus the score of the model's center
+    center = estimator.components_[:MAX_AXES] @ get_center(estimator)
     pca_axes, tour = _make_tour_data(standardize_rows(estimator, picture.rows), coefficients)
     pca = standardized @ pca_axes.T
     columns = select_fitting_columns(order_columns(estimator), len(drawn))
@@ -85,7 +85,7 @@ def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str,
 
 
 def _label_axes(estimator: Any, n_axes: int) -> list[str]:
-    """Return labels of axes, counted from one, with their shares of the gain if there are any."""
+    """Return axis labels, counted from one, with the share of each in the gain if known."""
     shares = getattr(estimator, "component_shares_", None)
     names = [f"axis {i + 1}" for i in range(n_axes)]
     if shares is None:
@@ -96,41 +96,46 @@ def _label_axes(estimator: Any, n_axes: int) -> list[str]:
 def _make_tour_data(
     standardized: FloatArray, coefficients: FloatArray
 ) -> tuple[FloatArray, dict[str, Any] | None]:
-    """Return principal axes, and the way from them to the first two axes, if there are two."""
+    """Return the principal axes and the tour from them to the first two axes.
+
+    The tour is None if there are fewer than two axes, or if they are nearly parallel.
+    """
     pca_axes = compute_principal_axes(standardized)
     plane = coefficients[:2]
-    if min(len(plane), len(pca_axes)) < 2 or np.linalg.cond(plane) > WORST_CONDITION:
+    if min(len(plane), len(pca_axes)) < 2 or np.linalg.cond(plane) > MAX_CONDITION:
         return pca_axes, None
     tour, pca_axes = make_tour(pca_axes, plane)
     return pca_axes, to_plain_data(tour)
 
 
 def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[dict[str, Any]]:
-    """Return the groupings by which rows can be colored; the first is shown."""
+    """Return the groupings that rows can be colored by; the first is the default."""
     group_names = get_group_names(estimator)
 
-    def grouping(name: str, names: list[str], codes: IntArray) -> dict[str, Any]:
+    def make_grouping(name: str, names: list[str], codes: IntArray) -> dict[str, Any]:
         return {"name": name, "names": names, "codes": pack_codes(codes[drawn])}
 
     if picture.labels is not None:
-        right = np.where(picture.labels < 0, -1, picture.labels != picture.predicted)
+        is_wrong = np.where(picture.labels < 0, -1, picture.labels != picture.predicted)
         return [
-            grouping("class", group_names, picture.labels),
-            grouping("predicted class", group_names, picture.predicted),
-            grouping("right or wrong", ["right", "wrong"], right),
+            make_grouping("class", group_names, picture.labels),
+            make_grouping("predicted class", group_names, picture.predicted),
+            make_grouping("right or wrong", ["right", "wrong"], is_wrong),
         ]
-    groupings = [grouping("cluster", group_names, picture.predicted)]
+    groupings = [make_grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):
-        groupings.append(grouping("cluster at the start", group_names, estimator.initial_labels_))
+        groupings.append(
+            make_grouping("cluster at the start", group_names, estimator.initial_labels_)
+        )
     if picture.known is not None:
-        groupings.append(grouping("known class", picture.known_names, picture.known))
+        groupings.append(make_grouping("known class", picture.known_names, picture.known))
     return groupings
 
 
 def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
-    """Return means and covariances on the drawn axes; None if they are too many to be seen."""
+    """Return means and covariances on the drawn axes, or None if there are too many to draw."""
     gaussians = select_gaussians(estimator, list(range(n_axes)))
-    if len(gaussians.means) > MOST_GAUSSIANS:
+    if len(gaussians.means) > MAX_GAUSSIANS:
         return None
     return {
         "groups": get_gaussian_groups(estimator).tolist(),

@@ -1,4 +1,4 @@
-"""The rows that a report draws, as small typed arrays in base64."""
+"""Pack the rows that a report draws as small typed arrays in base64."""
 
 import base64
 from typing import Any
@@ -8,32 +8,35 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 EXACT_BYTES = 2**22
-"""Columns are float32 up to here; beyond it 16-bit steps of their range."""
+"""Up to this size columns are stored as float32, beyond it as 16-bit steps of their range."""
 COLUMN_BYTES = 3_200_000
-"""Columns that do not fit, even in 16 bits, are left out: those with the least loadings."""
+"""Maximum size of all columns in 16 bits; those with the smallest loadings are dropped."""
 NAME_BYTES = 1_500_000
-LONGEST_NAME = 400
+MAX_NAME_LENGTH = 400
 
 
 def pack(values: AnyArray, dtype: str) -> dict[str, Any]:
-    """Pack an array for the page: little-endian bytes in base64, and their type."""
+    """Return an array as little-endian bytes in base64, with its type."""
     data = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
     return {"type": dtype, "data": base64.b64encode(data.tobytes()).decode("ascii")}
 
 
 def pack_codes(codes: IntArray) -> dict[str, Any]:
-    """Pack codes of classes, -1 for none."""
+    """Pack group codes, -1 for rows without a group."""
     return pack(codes, "int16" if codes.max(initial=0) < 2**15 else "int32")
 
 
 def pack_centered(values: FloatArray, offset: float = 0.0) -> dict[str, Any]:
-    """Pack numbers plus an offset, as float32 differences from their middle: no digits are lost."""
+    """Pack values as float32 differences from their midrange; `offset` is added when unpacked.
+
+    The differences keep the digits that float32 would lose for values far from zero.
+    """
     middle = float(values.min()) / 2 + float(values.max()) / 2
     return pack(values - middle, "float32") | {"offset": middle + offset, "step": 1.0}
 
 
 def pack_steps(values: FloatArray) -> dict[str, Any]:
-    """Pack numbers as 65534 steps of their range."""
+    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range."""
     low, high = float(values.min()), float(values.max())
     middle = low / 2 + high / 2
     step = (high / 65534 - low / 65534) or 1.0
@@ -41,24 +44,24 @@ def pack_steps(values: FloatArray) -> dict[str, Any]:
 
 
 def select_fitting_columns(order: IntArray, n_rows: int) -> IntArray:
-    """Select as many columns, the most important first, as the page has room for."""
+    """Return the first columns of `order`, as many as fit into COLUMN_BYTES, at least one."""
     return order[: max(1, COLUMN_BYTES // (2 * n_rows))]
 
 
 def pack_columns(rows: AnyArray, columns: IntArray) -> list[dict[str, Any]]:
-    """Pack some columns of the rows that are drawn."""
+    """Pack the selected columns of the drawn rows, as float32 or as 16-bit steps."""
     exact = 4 * len(rows) * len(columns) <= EXACT_BYTES
     pack_column = pack_centered if exact else pack_steps
     return [pack_column(rows[:, j].astype(np.float64)) for j in columns]
 
 
 def get_row_names(X: Any, rows: IntArray) -> list[str] | None:
-    """Return names of rows, if X is a pandas table with an index other than 0, 1, ..., or None."""
+    """Return row names from the index of a DataFrame, or None if the index is 0, 1, ..."""
     index = getattr(X, "index", None)
     if index is None or not hasattr(X, "columns") or callable(index):
         return None
     labels = index[rows]
     if labels.nlevels == 1 and labels.dtype.kind in "iu" and np.array_equal(labels, rows):
         return None
-    names = [str(name)[:LONGEST_NAME] for name in labels.tolist()]
+    names = [str(name)[:MAX_NAME_LENGTH] for name in labels.tolist()]
     return names if sum(map(len, names)) <= NAME_BYTES else None

@@ -1,4 +1,4 @@
-"""Everything a report shows, as plain numbers and words, before any HTML is made."""
+"""Compute everything that a report shows as plain numbers and strings, without HTML."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,12 +31,12 @@ from opgd.inspection.tables import (
 from opgd.report.page_data import Picture, make_page_data
 from opgd.report.rows import get_row_names
 
-LONGEST_VALUE = 300
+MAX_VALUE_LENGTH = 300
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A report before it is drawn."""
+    """Contents of a report."""
 
     title: str
     estimator: str
@@ -53,11 +53,11 @@ class Summary:
     evaluation: Evaluation | None
     doubtful: list[ListedRow]
     n_doubtful: int
-    doubtful_left_out: bool  # whether probabilities are of rows left out
+    doubtful_held_out: bool  # whether their probabilities come from cross-validation
     far: list[ListedRow]
     clusters: Clusters | None
-    known_classes: list[str]  # given with a mixture
-    page: dict[str, Any]  # what the page draws
+    known_classes: list[str]  # labels that were passed with a mixture
+    page: dict[str, Any]  # plain data for the scripts
 
 
 def summarize(
@@ -72,7 +72,7 @@ def summarize(
     groups: Any = None,
     max_rows: int = 50_000,
 ) -> Summary:
-    """Compute everything that a report shows; see `write_report`."""
+    """Return the contents of a report; `write_report` documents the parameters."""
     check_has_axes(estimator)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
@@ -82,10 +82,10 @@ def summarize(
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
     known, known_names = None, list[str]()
-    evaluation, left_out = None, None
+    evaluation, held_out = None, None
     if not is_mixture:
         labels = encode_classes(estimator, y)
-        evaluation, left_out = _evaluate(
+        evaluation, held_out = _evaluate(
             estimator, rows, y, labels, probabilities, (X_test, y_test), cv, groups
         )
     else:
@@ -94,9 +94,11 @@ def summarize(
             known_names, known = encode_any(y)
     typicality = estimator.typicality(X)
     names = get_row_names(X, np.arange(len(rows)))
-    by_model = PredictedRows(labels, probabilities, typicality, names)
-    held_out = by_model if left_out is None else replace(by_model, probabilities=left_out)
-    doubtful, n_doubtful = list_doubtful_labels(held_out)
+    fitted_rows = PredictedRows(labels, probabilities, typicality, names)
+    evaluated_rows = fitted_rows
+    if held_out is not None:
+        evaluated_rows = replace(fitted_rows, probabilities=held_out)
+    doubtful, n_doubtful = list_doubtful_labels(evaluated_rows)
     predicted = np.argmax(probabilities, axis=1)
     clusters = None
     if is_mixture:
@@ -122,14 +124,16 @@ def summarize(
         groups=get_group_names(estimator),
         columns=get_column_names(estimator),
         facts=_list_facts(estimator),
-        parameters=[(key, _cut(value)) for key, value in estimator.get_params(False).items()],
+        parameters=[
+            (key, _format_value(value)) for key, value in estimator.get_params(False).items()
+        ],
         shares=_to_floats(getattr(estimator, "component_shares_", None)),
         loadings=select_largest_loadings(estimator, rows),
         evaluation=evaluation,
         doubtful=doubtful,
         n_doubtful=n_doubtful,
-        doubtful_left_out=left_out is not None,
-        far=list_far_rows(by_model),
+        doubtful_held_out=held_out is not None,
+        far=list_far_rows(fitted_rows),
         clusters=clusters,
         known_classes=known_names,
         page=make_page_data(estimator, picture, max_rows),
@@ -138,13 +142,15 @@ def summarize(
 
 def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
     if is_mixture and groups is not None:
-        raise ValueError("groups are for classifiers: no row of a mixture is left out.")
+        raise ValueError("groups applies to classifiers only; a mixture is not cross-validated.")
     if (X_test is None) != (y_test is None):
-        raise ValueError("X_test and y_test go together: give both or neither.")
+        raise ValueError("X_test and y_test must be passed together.")
     if is_mixture and X_test is not None:
-        raise ValueError("X_test and y_test are for classifiers; a mixture has no labels to test.")
+        raise ValueError(
+            "X_test and y_test apply to classifiers only; a mixture has no labels to test."
+        )
     if not is_mixture and y is None:
-        raise ValueError("A report on a classifier needs y, the labels of the rows of X.")
+        raise ValueError("A report on a classifier needs y, the labels of X.")
 
 
 def _evaluate(
@@ -157,43 +163,47 @@ def _evaluate(
     cv: int,
     groups: Any,
 ) -> tuple[Evaluation | None, FloatArray | None]:
-    """Evaluate on test rows, or on held-out rows, or on the training rows."""
+    """Evaluate on the test set if there is one, else by cross-validation or on the training set.
+
+    Returns the evaluation, None without any label, and the held-out probabilities, None unless
+    cross-validation was used.
+    """
     X_test, y_test = test
     if X_test is not None:
         test_labels = label_array(y_test)
         check_consistent_length(check_rows(estimator, X_test), test_labels)
         codes = encode_classes(estimator, test_labels)
-        note = "rows given as test rows"
+        note = "test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
-    together = None if groups is None else _encode_groups(groups)
-    left_out, how = predict_held_out(estimator, rows, label_array(y), labels, cv, together)
+    group_codes = None if groups is None else _encode_groups(groups)
+    held_out, how = predict_held_out(estimator, rows, label_array(y), labels, cv, group_codes)
     labeled = labels >= 0
     if not labeled.any():
         return None, None
-    if left_out is not None:
-        return evaluate(left_out[labeled], labels[labeled], "cv", how), left_out
+    if held_out is not None:
+        return evaluate(held_out[labeled], labels[labeled], "cv", how), held_out
     return evaluate(probabilities[labeled], labels[labeled], "training", how), None
 
 
 def _encode_groups(groups: Any) -> IntArray:
     codes = encode_any(groups)[1]
     if np.any(codes < 0):
-        raise ValueError("groups has missing values; every row needs a group.")
+        raise ValueError("groups has missing values; every sample needs a group.")
     return codes
 
 
 def _list_facts(estimator: Any) -> list[tuple[str, str]]:
-    """List facts about the fit, in words."""
+    """Return names and values that describe the fit."""
     facts = []
     if hasattr(estimator, "converged_"):
-        ended = "converged" if estimator.converged_ else "not converged"
-        facts.append(("Search", f"{ended} after {estimator.n_iter_} iterations"))
+        outcome = "converged" if estimator.converged_ else "not converged"
+        facts.append(("Optimization", f"{outcome} after {estimator.n_iter_} iterations"))
     if hasattr(estimator, "log_likelihood_"):
         facts.append(("Log-likelihood", f"{estimator.log_likelihood_:.6g}"))
     if hasattr(estimator, "best_params_"):
-        chosen = ", ".join(f"{key} {value}" for key, value in estimator.best_params_.items())
-        facts.append(("Chosen settings", chosen[:LONGEST_VALUE]))
-        facts.append(("Score on rows left out", f"{estimator.best_score_:.3f}"))
+        settings = ", ".join(f"{key}={value}" for key, value in estimator.best_params_.items())
+        facts.append(("Selected settings", settings[:MAX_VALUE_LENGTH]))
+        facts.append(("Cross-validation score", f"{estimator.best_score_:.3f}"))
         facts.append(("Temperature", f"{estimator.temperature_:.2f}"))
     return facts
 
@@ -202,6 +212,6 @@ def _to_floats(values: Any) -> list[float] | None:
     return None if values is None else [float(value) for value in values]
 
 
-def _cut(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
+    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"

@@ -1,11 +1,11 @@
-"""write_report: the only public name; plotly and jinja2 are imported when a report is made."""
+"""The function `write_report`; plotly and jinja2 are imported when it is called."""
 
 from pathlib import Path
 from typing import Any
 
 from opgd._utils.files import free_path, write_whole
 
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 
 
 def write_report(
@@ -19,53 +19,55 @@ def write_report(
     y_test: Any = None,
     cv: int = 5,
     groups: Any = None,
-    max_rows: int = MOST_ROWS,
+    max_rows: int = MAX_ROWS,
     overwrite: bool = False,
 ) -> Path:
-    """Write an interactive report on a fitted model: one HTML file that opens offline.
+    """Write an interactive report on a fitted model as a self-contained HTML file.
 
-    It shows how well classes are told apart, rows on any two axes with their values, the way from
-    the plane of principal components to that of the axes, what columns contribute, what each axis
-    adds, rows that may be mislabeled and rows far from every class; for a mixture its clusters,
-    how they differ from those of the start, and the criteria for their number. Rows can be
-    selected, and their indices downloaded.
+    The report shows classification performance and calibration, an interactive scatter plot of
+    the samples on any two components (axes), an animation from principal components to the
+    fitted components, the loadings and the contribution of each component, possible label errors
+    and outliers. For a mixture it shows the clusters, how they differ from the initial ones, and
+    the criteria for the number of clusters. Samples can be selected and their indices downloaded.
 
-    The file holds the rows that it draws: whoever has the file has those rows.
+    The file contains the data of the samples that it draws; consider this before sharing it.
 
     Parameters
     ----------
-    estimator : fitted estimator of opgd that has axes
-        A classifier, its search by cross-validation, a partly labeled one, a mixture, or a
-        baseline with axes and Gaussians on them (the two pursuits have densities of other kinds).
+    estimator : fitted opgd estimator with components
+        An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
+        baseline that models projected classes by Gaussians (the projection pursuit baselines do
+        not).
     X : array-like of shape (n_samples, n_features)
-        The training rows.
+        The training samples.
     y : array-like of shape (n_samples,), default=None
-        Their labels; a classifier needs them. For a mixture they are known classes, with which
-        its clusters are compared.
+        Labels of `X`, required for a classifier. For a mixture, known classes to compare the
+        clusters with.
     path : str or path-like
-        Where to write, usually with the ending ``.html``. The folder must exist.
+        File to write, usually with the extension ``.html``. Its directory must exist.
     title : str, default=None
-        Title of the report; None means the estimator's name.
+        Title of the report; by default it contains the class name of the estimator.
     X_test, y_test : array-likes of shape (n_test, n_features) and (n_test,), default=None
-        Rows that the fit has not seen. Error, log-loss and calibration are then those on these
-        rows; otherwise they come from `cv`.
+        Test set, not used to fit the estimator. If passed, error, log-loss and calibration are
+        computed on it instead of by cross-validation.
     cv : int, default=5
-        Number of folds. Without test rows, each of them is predicted by a copy that is fitted to
-        the others (with the settings of `best_estimator_`, if the estimator has one). 0 takes the
-        predictions for the training rows themselves, as is done for more than 20000 rows or a
-        million values, and for classes of a single row.
+        Number of cross-validation folds, used without a test set. A clone of the estimator (of
+        `best_estimator_`, if it has one) is fitted for each fold. With 0, performance is computed
+        on the training samples; this is also the case with more than 20,000 samples or a million
+        values, or if a class has a single sample.
     groups : array-like of shape (n_samples,), default=None
-        Rows of one group (a person, a batch) are left out together.
+        Group of each sample, such as a person or a batch. Samples of a group are held out
+        together in cross-validation.
     max_rows : int, default=50000
-        Draw at most so many rows; more are thinned, each class by its share. Errors, tables and
-        other numbers are of all rows.
+        Maximum number of samples to draw. Larger data are subsampled, stratified by class, for
+        the scatter plots only.
     overwrite : bool, default=False
-        Whether to replace a file that is there.
+        Whether to replace an existing file.
 
     Returns
     -------
     path : Path
-        Of the file.
+        Path of the file.
 
     Examples
     --------
@@ -95,6 +97,6 @@ def write_report(
         groups=groups,
         max_rows=max_rows,
     )
-    # a lone surrogate in a name cannot be encoded
+    # names may contain lone surrogates, which UTF-8 cannot encode
     write_whole(target, render(summary).encode("utf-8", "replace"), overwrite)
     return target

@@ -1,4 +1,4 @@
-"""opgd cluster."""
+"""The command `opgd cluster`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
 
 MAX_CLUSTERS = 10
-"""-k auto tries 1 to so many clusters."""
+"""-k auto tries 1 to MAX_CLUSTERS clusters."""
 
 
 def cluster(
@@ -41,7 +41,7 @@ def cluster(
             "-k",
             metavar="K|K,K|auto",
             rich_help_panel=MODEL,
-            help="Number of clusters; auto chooses among 1 to 10 by BIC.",
+            help="Number of clusters; auto selects from 1 to 10.",
         ),
     ] = "auto",
     axes: Annotated[
@@ -49,24 +49,29 @@ def cluster(
     ] = None,
     covariance: Covariance = None,
     criterion: Annotated[
-        str, typer.Option(metavar="bic|icl|aic", rich_help_panel=MODEL, help="Chooses the number.")
+        str,
+        typer.Option(
+            metavar="bic|icl|aic",
+            rich_help_panel=MODEL,
+            help="Criterion to select the number of clusters.",
+        ),
     ] = "bic",
     labels: Annotated[
         str | None,
-        typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Table of the rows' clusters."),
+        typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Table of clusters to write."),
     ] = None,
     use: Use = None,
     ignore: Ignore = None,
     drop_missing: DropMissing = False,
     impute: Impute = None,
     weights: Weights = None,
-    seed: Annotated[int, typer.Option(min=0, rich_help_panel=MODEL, help="For the starts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, rich_help_panel=MODEL, help="Random seed.")] = 0,
     jobs: Jobs = 1,
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find clusters in a table without labels, and write them to a model file.
+    """Fit a mixture model to a table without labels and write it to a model file.
 
     opgd cluster wine.csv -k 3 -o clusters.opgd --labels clusters.csv
     """
@@ -102,18 +107,20 @@ def cluster(
 
 
 def _parse_clusters(text: str, n_rows: int) -> int | list[int]:
-    """Return one number, several, or all up to ten that leave a few rows to each cluster."""
+    """Return the number or numbers of clusters; "auto" tries up to n_rows / 5."""
     if text == "auto":
         return list(range(1, max(2, min(MAX_CLUSTERS, n_rows // 5) + 1)))
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
-        raise BadInput(f"-k is a whole number or auto, not {quote(text)}.") from None
+        raise BadInput(
+            f"-k must be integers separated by commas or auto, got {quote(text)}."
+        ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _summarize_clusters(mixture: Any, training: "Training", criterion: str) -> dict[str, Any]:
-    """Return notes on the training rows, for the model file."""
+    """Return a summary of the training rows for the model file."""
     sizes = [int((mixture.labels_ == k).sum()) for k in range(mixture.n_clusters_)]
     return {
         "rows": len(training.X),

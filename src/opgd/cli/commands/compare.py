@@ -1,4 +1,4 @@
-"""opgd compare."""
+"""The command `opgd compare`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,13 +33,17 @@ def compare(
         typer.Option(
             metavar="NAME;NAME",
             rich_help_panel=MODEL,
-            help="Only these, separated by semicolons; all further ones with 'all'.",
+            help="Methods to compare, separated by semicolons; 'all' adds all others.",
         ),
     ] = None,
-    cv: Annotated[int, typer.Option(min=2, rich_help_panel=MODEL, help="Folds to test on.")] = 5,
+    cv: Annotated[
+        int, typer.Option(min=2, rich_help_panel=MODEL, help="Number of test folds.")
+    ] = 5,
     inner_cv: Annotated[
         str,
-        typer.Option(metavar="N|SHARE", rich_help_panel=MODEL, help="Folds to choose settings by."),
+        typer.Option(
+            metavar="N|SHARE", rich_help_panel=MODEL, help="Folds (or share) to select settings."
+        ),
     ] = "5",
     output: TableFile = None,
     use: Use = None,
@@ -49,18 +53,18 @@ def compare(
         str | None,
         typer.Option(metavar="median|mean", rich_help_panel=ROWS, help="Fill missing cells."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, rich_help_panel=MODEL, help="Draws the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, rich_help_panel=MODEL, help="Random seed.")] = 0,
     jobs: Jobs = 1,
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare OPGD, as in the paper and with all settings, to LDA, RDA, SAVE, CPCDA and MDA.
+    """Compare OPGD with LDA, RDA, SAVE, CPCDA and MDA by cross-validation.
 
     opgd compare wine.csv --target cultivar
 
-    All get the same folds of a table, and their settings are chosen on the training folds. With -o,
-    the table of all folds is written.
+    All methods use the same folds, and their settings are selected within the training folds. OPGD
+    is run as in the paper and with all settings. Use -o to write the results of every fold.
     """
     from opgd import compare as compare_estimators
     from opgd.cli.tables.training import Selection, read_training
@@ -92,11 +96,11 @@ def compare(
     facts = {"methods": summaries, "folds": cv, "rows": len(training.X)}
     terminal.print_result(facts, _make_page(summaries, cv))
     if results["error"].isna().all():
-        raise RuntimeError("no method could be fitted")
+        raise RuntimeError("all methods failed on all folds")
 
 
 def _parse_methods(text: str) -> str | list[str]:
-    """Return "all", or names of methods that exist."""
+    """Return "all" or a list of valid method names."""
     from opgd.comparison import default_estimators, further_estimators
 
     if text.strip() == "all":
@@ -106,15 +110,15 @@ def _parse_methods(text: str) -> str | list[str]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise BadInput(
-            f"--methods has no method {quote(unknown[0])}; there are {'; '.join(known)}. "
-            "Separate them by semicolons."
+            f"There is no method {quote(unknown[0])} (--methods). Choose from, separated by "
+            f"semicolons: {'; '.join(known)}."
         )
     return names
 
 
 @contextmanager
 def _draw_bars_on_stderr() -> Iterator[None]:
-    """Move the library's bar from rich's default console, the standard output."""
+    """Draw the progress bar of the library on standard error instead of standard output."""
     from rich import get_console
 
     before = get_console().stderr
@@ -126,7 +130,7 @@ def _draw_bars_on_stderr() -> Iterator[None]:
 
 
 def _summarize_methods(results: Any) -> list[dict[str, Any]]:
-    """Return means over the folds, and the standard error of the mean error, by method."""
+    """Return the means over folds and the standard error of the mean error, by method."""
     return [
         {
             "method": name,
@@ -151,7 +155,7 @@ def _make_page(summaries: list[dict[str, Any]], cv: int) -> Any:
 
 
 def _to_polars(results: Any) -> Any:
-    """Return the table of all folds; settings as text."""
+    """Return the results of all folds as a polars table, with the settings as text."""
     import polars as pl
 
     columns = {name: results[name].tolist() for name in results.columns}

@@ -1,4 +1,4 @@
-"""opgd demo."""
+"""The command `opgd demo`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,22 +11,22 @@ from opgd.cli.errors import BadInput
 from opgd.cli.options import AsJson, Force, Quiet
 
 AXES = {"digits": (9, 13, 20), "wine": (2, 3)}
-"""Numbers of axes to try, few enough for seconds."""
+"""Numbers of axes to try; few, so that the demo takes seconds."""
 ENDINGS = {"train": ".csv", "test": "-test.csv", "model": ".opgd", "report": ".html"}
 
 
 def demo(
-    table: Annotated[str, typer.Argument(metavar="digits|wine", help="What to fit.")] = "digits",
-    out: Annotated[Path, typer.Option(help="Folder of the files; made if need be.")] = Path(
+    table: Annotated[str, typer.Argument(metavar="digits|wine", help="Data set.")] = "digits",
+    out: Annotated[Path, typer.Option(help="Output folder; created if needed.")] = Path(
         "opgd-demo"
     ),
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a table that comes with scikit-learn: two tables, a model and a report in a folder."""
+    """Fit a model to a data set of scikit-learn and write the tables, the model and a report."""
     if table not in AXES:
-        raise BadInput(f"There is no demonstration {quote(table)}; there are {', '.join(AXES)}.")
+        raise BadInput(f"There is no demo {quote(table)}; choose one of {', '.join(AXES)}.")
 
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -58,7 +58,7 @@ def demo(
             X,
             y,
             path=paths["report"],
-            title=f"The {table} of scikit-learn",
+            title=f"scikit-learn {table} data",
             X_test=X_test,
             y_test=y_test,
             overwrite=force,
@@ -69,7 +69,7 @@ def demo(
 
 
 def _load_and_split(table: str) -> Any:
-    """Return training and test rows, each with their labels."""
+    """Return the training set and the test set, each as rows and labels."""
     from sklearn.datasets import load_digits, load_wine
     from sklearn.model_selection import train_test_split
 
@@ -113,5 +113,5 @@ def _make_page(
     ]
     columns = ["method", "axes", "test error", "test log-loss"]
     grid = make_grid(f"{n_rows} training rows, {n_test} test rows", columns, rows)
-    next_step = f"Try: opgd predict {files['model']} {files['test']}"
+    next_step = f"Next: opgd predict {files['model']} {files['test']}"
     return Group(grid, Text(f"Open {files['report']} in a browser.\n{next_step}"))

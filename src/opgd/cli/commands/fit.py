@@ -1,4 +1,4 @@
-"""opgd fit."""
+"""The command `opgd fit`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def fit(
         typer.Option(
             metavar="auto|N|N,N",
             rich_help_panel=MODEL,
-            help="Number of axes; auto, or several, are tried by cross-validation.",
+            help="Number of axes; several values or auto use cross-validation.",
         ),
     ] = "auto",
     shrinkage: Annotated[
@@ -53,30 +53,36 @@ def fit(
         typer.Option(
             metavar="S|S,S|auto",
             rich_help_panel=MODEL,
-            help="Towards the pooled covariance, 0 to 1.",
+            help="Shrinkage towards the pooled covariance, 0 to 1.",
         ),
     ] = None,
     ridge: Annotated[
         str | None,
         typer.Option(
-            metavar="R|R,R", rich_help_panel=MODEL, help="Towards independent columns, 0 to 1."
+            metavar="R|R,R",
+            rich_help_panel=MODEL,
+            help="Shrinkage towards uncorrelated columns, 0 to 1.",
         ),
     ] = None,
     subclasses: Annotated[
         str | None,
-        typer.Option(metavar="N|N,N|auto", rich_help_panel=MODEL, help="Gaussians per class."),
+        typer.Option(
+            metavar="N|N,N|auto", rich_help_panel=MODEL, help="Number of Gaussians per class."
+        ),
     ] = None,
     covariance: Covariance = None,
     cv: Annotated[
         str,
         typer.Option(
-            metavar="N|SHARE", rich_help_panel=MODEL, help="Folds, or the share left out once."
+            metavar="N|SHARE",
+            rich_help_panel=MODEL,
+            help="Number of folds, or held-out share of rows.",
         ),
     ] = "5",
     scoring: Annotated[
         str,
         typer.Option(
-            metavar="error|log-loss", rich_help_panel=MODEL, help="What the choice makes small."
+            metavar="error|log-loss", rich_help_panel=MODEL, help="Criterion to select settings by."
         ),
     ] = "error",
     use: Use = None,
@@ -91,7 +97,7 @@ def fit(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a classifier to a table with a column of labels, and write it to a file.
+    """Fit a classifier to a table with a label column and write it to a model file.
 
     opgd fit wine.csv --target cultivar -o wine.opgd
     """
@@ -126,7 +132,7 @@ def fit(
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a fit, as they were typed."""
+    """The options of `opgd fit`, as text."""
 
     axes: str
     shrinkage: str | None
@@ -139,12 +145,12 @@ class Settings:
     jobs: int
 
     def make_estimator(self) -> Any:
-        """Return a classifier with these settings; if there are several, a search among them."""
+        """Return a classifier, or a cross-validated search if any option has several values."""
         from opgd import OPGDClassifier, OPGDClassifierCV
 
         values = self._parse_values()
         if self.scoring not in SCORES:
-            raise BadInput(f"--scoring is error or log-loss, not {quote(self.scoring)}.")
+            raise BadInput(f"--scoring must be error or log-loss, got {quote(self.scoring)}.")
         if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
             return OPGDClassifierCV(
@@ -158,7 +164,7 @@ class Settings:
         return OPGDClassifier(**single, n_jobs=self.jobs, random_state=self.seed)
 
     def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
-        """Fit the estimator to the rows, and return an estimate of its error."""
+        """Fit the estimator and return an estimate of its error."""
         self._check_folds(training)
         if not hasattr(estimator, "cv"):
             with terminal.show_progress("fitting", estimator):
@@ -169,15 +175,15 @@ class Settings:
             from sklearn.model_selection import StratifiedGroupKFold
 
             estimator.set_params(cv=StratifiedGroupKFold(int(self.cv)))
-        with terminal.show_progress("choosing axes and settings", estimator):
+        with terminal.show_progress("selecting axes and settings", estimator):
             estimator.fit(
                 training.X, training.y, sample_weight=training.weights, groups=training.groups
             )
-        estimator.set_params(cv=self.cv)  # model files hold data only, which a splitter is not
+        estimator.set_params(cv=self.cv)  # splitters cannot be stored in a model file
         return get_search_error(estimator, training.groups is not None)
 
     def _parse_values(self) -> dict[str, list[Any]]:
-        """Return the values of the options that were given, by parameter."""
+        """Return lists of values by parameter, for the options that were passed."""
         values: dict[str, list[Any]] = {
             "n_components": [] if self.axes == "auto" else _parse_list("--axes", self.axes, int),
             "shrinkage": _parse_list("--shrinkage", self.shrinkage, float, "auto"),
@@ -192,29 +198,29 @@ class Settings:
             n_groups = len(set(training.groups))
             if isinstance(self.cv, float) or n_groups < self.cv:
                 raise BadInput(
-                    f"--groups needs as many groups as folds: there are {n_groups}, "
-                    f"and --cv is {self.cv}."
+                    f"--groups needs at least as many groups as folds: got {n_groups} groups "
+                    f"and --cv {self.cv}."
                 )
         elif isinstance(self.cv, int):
             assert training.y is not None
             largest = max((training.y == label).sum() for label in set(training.y.tolist()))
             if largest < self.cv:
                 raise BadInput(
-                    f"{self.cv} folds (--cv) need a class with so many rows; the largest has "
-                    f"{largest}."
+                    f"{self.cv} folds (--cv) need a class with at least {self.cv} rows; "
+                    f"the largest has {largest}."
                 )
 
 
 def _parse_list(
     option: str, text: str | None, parse: Callable[[str], Any], word: str | None = None
 ) -> list[Any]:
-    """Return the values between commas."""
+    """Return the comma-separated values; `word` is kept as text."""
     values = []
     for part in [] if text is None else text.split(","):
         try:
             values.append(part.strip() if part.strip() == word else parse(part.strip()))
         except ValueError:
-            wanted = "a whole number" if parse is int else "a number"
-            also = " or auto" if word or option == "--axes" else ""
-            raise BadInput(f"{option} is {wanted}{also}, not {quote(part)}.") from None
+            kind = "an integer" if parse is int else "a number"
+            alternative = " or auto" if word or option == "--axes" else ""
+            raise BadInput(f"{option} must be {kind}{alternative}, got {quote(part)}.") from None
     return values

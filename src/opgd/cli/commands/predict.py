@@ -1,4 +1,4 @@
-"""opgd predict."""
+"""The command `opgd predict`."""
 
 from functools import partial
 from typing import Annotated
@@ -26,7 +26,9 @@ def predict(
     output: TableFile = None,
     proba: Annotated[
         bool,
-        typer.Option("--proba", rich_help_panel=OUTPUT, help="Probabilities of all classes too."),
+        typer.Option(
+            "--proba", rich_help_panel=OUTPUT, help="Add the probabilities of all classes."
+        ),
     ] = False,
     keep: Keep = None,
     drop_missing: DropMissing = False,

@@ -1,4 +1,4 @@
-"""opgd report."""
+"""The command `opgd report`."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,7 @@ def report(
     model: ModelFile,
     data: Data,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="The .html file to write.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.")
     ],
     target: Annotated[
         str | None,
@@ -25,17 +25,19 @@ def report(
             "--target",
             "-t",
             metavar="COL",
-            help="Column of labels; known from the fit if it was here.",
+            help="Label column; by default that of opgd fit.",
         ),
     ] = None,
     test: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="Table of rows that the fit has not seen, to judge by."),
+        typer.Option(metavar="DATA", help="Test set, to evaluate the model on."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
-    cv: Annotated[int, typer.Option(min=0, help="Folds without test rows; 0 for none.")] = 5,
+    cv: Annotated[
+        int, typer.Option(min=0, help="Cross-validation folds if there is no test set; 0 disables.")
+    ] = 5,
     max_rows: Annotated[
-        int, typer.Option(min=1, rich_help_panel=OUTPUT, help="Draw at most so many rows.")
+        int, typer.Option(min=1, rich_help_panel=OUTPUT, help="Maximum number of rows to draw.")
     ] = 50_000,
     groups: Groups = None,
     drop_missing: DropMissing = False,
@@ -43,7 +45,7 @@ def report(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write an interactive page on a model and its training rows: one HTML file, no network.
+    """Write an interactive report on a model and its training table as an HTML file.
 
     opgd report wine.opgd wine.csv -o wine.html
     """
@@ -81,15 +83,15 @@ def report(
         )
     size = path.stat().st_size
     facts = {"report": str(path), "rows": len(rows.X), "bytes": size}
-    page = Text(f"Report of {len(rows.X)} rows in {path} ({size / 1e6:.1f} MB)")
+    page = Text(f"Wrote report on {len(rows.X)} rows to {path} ({size / 1e6:.1f} MB)")
     terminal.print_result(facts, page)
 
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Rows as the model takes them, with labels and groups if there are any."""
+    """Rows with the columns of the model, and their labels and groups, if any."""
 
-    X: Any  # pandas.DataFrame; its index are row numbers of the file
+    X: Any  # pandas.DataFrame, indexed by row number in the file
     y: Any = None
     groups: Any = None
 
@@ -97,18 +99,18 @@ class LabeledRows:
 def _check_options(
     model: "Model", target: str | None, test: str | None, groups: str | None
 ) -> None:
-    """Refuse models that a report cannot draw, and options that do not fit the model."""
+    """Raise BadInput for unsupported models and for options that do not apply to the model."""
     from opgd.inspection.estimators import has_gaussians_on_axes
 
     if not has_gaussians_on_axes(model.estimator):
         name = type(model.estimator).__name__
-        raise BadInput(f"{name} has no axes with Gaussians on them, which a report draws.")
+        raise BadInput(f"{name} has no axes with Gaussians, which a report needs.")
     if model.is_classifier and target is None:
-        raise BadInput("The model does not say which column has the labels: add --target COL.")
+        raise BadInput("The model file does not name a label column; add --target COL.")
     if test is not None and not model.is_classifier:
-        raise BadInput("--test is for classifiers; clusters have no labels to test.")
+        raise BadInput("--test applies to classifiers only; clusters have no labels to test.")
     if groups is not None and not model.is_classifier:
-        raise BadInput("--groups is for classifiers: no row of a mixture is left out.")
+        raise BadInput("--groups applies to classifiers only; clusters are not cross-validated.")
 
 
 def _read_labeled(
@@ -119,18 +121,18 @@ def _read_labeled(
     drop_missing: bool,
     terminal: Terminal,
 ) -> LabeledRows:
-    """Read rows of a table, their labels as classes of the model, and their groups."""
+    """Read the rows of a table, with labels encoded as classes of the model, and groups."""
     from opgd.cli.models import select_new_rows
     from opgd.cli.tables.encode import encode_groups, encode_known_labels
     from opgd.cli.tables.read import read_table
 
     table = read_table(data, terminal)
     columns = {"--target": target, "--groups": groups}
-    wanted = {option: name for option, name in columns.items() if name is not None}
-    for option, name in wanted.items():
+    required = {option: name for option, name in columns.items() if name is not None}
+    for option, name in required.items():
         table.column(name, option)
     rows = select_new_rows(
-        model, table, terminal, drop_missing=drop_missing, expected=wanted.values()
+        model, table, terminal, drop_missing=drop_missing, expected=required.values()
     )
     if target is None:
         return LabeledRows(rows.X)
@@ -141,14 +143,14 @@ def _read_labeled(
     if missing.any() and not drop_missing:
         raise BadInput(
             f"Column {quote(target)} of {table.source} has no label in "
-            f"{list_rows(rows.table.row_numbers[missing])}; --drop-missing leaves them out."
+            f"{list_rows(rows.table.row_numbers[missing])}; --drop-missing drops them."
         )
     group_labels = None if groups is None else encode_groups(rows.table, groups)[~missing]
     return LabeledRows(rows.X[~missing], labels[~missing], group_labels)
 
 
 def _encode_optional_labels(series: Any) -> Any:
-    """Return labels to compare clusters with; missing ones are None."""
+    """Return labels to compare clusters with, None where missing."""
     from opgd.cli.tables.encode import encode_labels
 
     labels, missing = encode_labels(series)

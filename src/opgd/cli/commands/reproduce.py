@@ -1,4 +1,4 @@
-"""opgd reproduce."""
+"""The command `opgd reproduce`."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -12,16 +12,18 @@ def reproduce(
         list[str],
         typer.Argument(help="vowel, splits, clustering, starts, figures, tables, or all."),
     ],
-    replications: Annotated[int, typer.Option(min=1, help="Splits, seeds or random starts.")] = 20,
-    datasets: Annotated[str, typer.Option(help="Only these, separated by commas.")] = "",
-    methods: Annotated[str, typer.Option(help="Only these, separated by semicolons.")] = "",
-    jobs: Annotated[int, typer.Option(help="Processes; -1 means all cores.")] = -1,
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    replications: Annotated[
+        int, typer.Option(min=1, help="Number of splits, seeds or random starts.")
+    ] = 20,
+    datasets: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Only these methods, separated by semicolons.")] = "",
+    jobs: Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")] = -1,
+    out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     own_settings: Annotated[
-        bool, typer.Option("--own/--no-own", help="Our own settings instead of the paper's.")
+        bool, typer.Option("--own/--no-own", help="Settings of opgd instead of those of the paper.")
     ] = False,
 ) -> None:
-    """Run the paper's experiments; what is finished in the folder is not run again."""
+    """Run the experiments of the paper; finished results in the folder are reused."""
     from rich.console import Console
 
     from opgd.datasets import list_datasets
@@ -36,20 +38,20 @@ def reproduce(
         cell.key.method
         for step in steps
         if step in EXPERIMENTS
-        for cell in cells_of(step, replications=1, own=own_settings)
+        for cell in cells_of(step, replications=1, own_settings=own_settings)
     }
     _check_names("method", method_names, sorted(known_methods), separator="; ")
     page = run_experiments(
         steps,
         out,
         replications=replications,
-        own=own_settings,
+        own_settings=own_settings,
         data=dataset_names or None,
         methods=method_names or None,
         n_jobs=jobs,
         console=Console(stderr=True),
     )
-    typer.echo(f"Tables and raw results are in {page.parent}; begin with {page}.")
+    typer.echo(f"Wrote tables and raw results to {page.parent}; see {page}.")
 
 
 def _split_names(text: str, separator: str) -> list[str]:
@@ -59,7 +61,7 @@ def _split_names(text: str, separator: str) -> list[str]:
 def _check_names(
     kind: str, names: list[str], known: Collection[str], separator: str = ", "
 ) -> None:
-    """Refuse the first name that is not known."""
+    """Raise ValueError for the first unknown name."""
     for name in names:
         if name not in known:
-            raise ValueError(f"There is no {kind} {name!r}; there are {separator.join(known)}.")
+            raise ValueError(f"There is no {kind} {name!r}; choose from {separator.join(known)}.")

@@ -1,4 +1,4 @@
-"""opgd transform."""
+"""The command `opgd transform`."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def transform(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Place every row of a table on the model's axes.
+    """Project every row of a table on the axes of a model.
 
     opgd transform wine.opgd new.csv -o scores.csv
     """
@@ -47,10 +47,10 @@ def transform(
 
 
 def _score_rows(estimator: Any, X: Any) -> dict[str, Any]:
-    """Return the rows on the axes, by column."""
+    """Return the scores of the rows, one column for each axis."""
     import numpy as np
 
     if not hasattr(estimator, "transform"):
-        raise BadInput(f"{type(estimator).__name__} has no axes to place rows on.")
+        raise BadInput(f"{type(estimator).__name__} has no axes to project rows on.")
     scores = np.asarray(estimator.transform(X))
     return {f"axis_{j + 1}": scores[:, j] for j in range(scores.shape[1])}

@@ -1,4 +1,4 @@
-"""Encode columns as numbers and labels; cells that cannot be are refused, by column."""
+"""Encode table columns as numbers and labels; invalid cells raise BadInput, by column."""
 
 import re
 from collections.abc import Collection
@@ -14,16 +14,16 @@ from opgd.cli.tables.read import Table
 from opgd.core.types import AnyArray, FloatArray
 
 MISSING_CELLS = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?")
-"""Words for a missing cell, in lower case."""
+"""Text that stands for a missing cell, in lower case."""
 MISSING_LABELS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "?")
-"""Words for a missing label, in lower case: "None" may well be a class."""
+"""Text that stands for a missing label, in lower case; "None" can be a class."""
 MAX_COLUMNS = 8
-"""Columns in a message."""
+"""Maximum number of columns listed in a message."""
 DECIMAL_COMMA = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
 WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,17}")
-"""Whole numbers whose text is made again by writing the number; 007 and 1.0 are words."""
+"""Integers in canonical form; 007 and 1.0 stay text."""
 MAX_FRACTIONS = 20
-"""So many different fractions may be names of classes (doses, say)."""
+"""Maximum number of different fractions that can be class labels, such as doses."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Numbers:
 
     names: list[str]
     values: FloatArray  # (n, p)
-    decimal_commas: list[str]  # columns whose decimal commas were read as points
+    decimal_commas: list[str]  # columns in which commas were read as decimal points
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,19 @@ class Fault:
 
     column: str
     mask: AnyArray  # (n,)
-    cells: pl.Series | None = None  # the column, for an example
+    cells: pl.Series | None = None  # the whole column, to quote an example from
 
 
 # numbers
 
 
 def encode_numbers(table: Table, names: list[str], keep: Collection[str] = ()) -> Numbers:
-    """Return columns of a table as numbers; cells that are no numbers, or infinite, are refused.
+    """Return columns of a table as numbers; other and infinite cells raise BadInput.
 
-    The columns are removed from the table, but for those to keep, so that it is not in memory
-    twice.
+    The columns are removed from the table, except those in `keep`, so that the data are not in
+    memory twice.
     """
-    # by column, as they come: memory that nothing was written to yet is not used
+    # filled column by column, so that memory is allocated only as columns are converted
     values = np.empty((len(table.row_numbers), len(names)), order="F")
     wrong, infinite, decimal_commas = [], [], []
     columns = table.pop_columns(names, keep)[::-1]
@@ -68,21 +68,25 @@ def encode_numbers(table: Table, names: list[str], keep: Collection[str] = ()) -
         if np.any(np.isinf(values[:, j])):
             infinite.append(Fault(name, np.isinf(values[:, j]), series))
     if wrong:
-        raise BadInput(_describe_faults(table, wrong, "cells that are not numbers", _advise(wrong)))
+        raise BadInput(
+            _describe_faults(table, wrong, "cells that are not numbers", _format_advice(wrong))
+        )
     if infinite:
-        raise BadInput(_describe_faults(table, infinite, "infinite values", _advise(infinite)))
+        raise BadInput(
+            _describe_faults(table, infinite, "infinite values", _format_advice(infinite))
+        )
     return Numbers(names, values, decimal_commas)
 
 
 def note_decimal_commas(numbers: Numbers, terminal: Terminal) -> None:
-    """Tell which columns had decimal commas."""
+    """Print a note on columns with decimal commas."""
     if numbers.decimal_commas:
         names = list_names(numbers.decimal_commas)
         terminal.note(f"Decimal commas were read as points in {names}.")
 
 
 def check_complete(table: Table, numbers: Numbers, advice: str) -> None:
-    """Refuse missing cells, by column; {rows} in the advice is the number of rows with any."""
+    """Raise BadInput for missing cells; {rows} in the advice becomes their number of rows."""
     missing = np.isnan(numbers.values)
     if missing.any():
         columns = np.flatnonzero(missing.any(axis=0))
@@ -104,7 +108,7 @@ def _parse_numbers(series: pl.Series, decimal_commas: bool) -> tuple[pl.Series, 
 
 def _parse_words(series: pl.Series, decimal_commas: bool) -> tuple[pl.Series, pl.Series, bool]:
     numbers = series.cast(pl.Float64, strict=False)
-    if not numbers.null_count():  # most columns are plain, and tables may have many
+    if not numbers.null_count():  # the fast path, for most columns
         return numbers, _make_empty_mask(len(series)), False
     words = series.str.strip_chars()
     missing = _find_missing(words, MISSING_CELLS)
@@ -126,18 +130,18 @@ def _make_empty_mask(n_rows: int) -> pl.Series:
 
 
 def _have_decimal_commas(words: pl.Series, invalid: pl.Series) -> bool:
-    """Whether commas are decimal ones; with points beside them, either could part thousands."""
+    """Return whether all commas are decimal; with points too, one could separate thousands."""
     commas = bool(words.filter(invalid).str.contains(DECIMAL_COMMA).all())
     return commas and not words.str.contains(".", literal=True).any()
 
 
 def _find_missing(words: pl.Series, marks: tuple[str, ...]) -> pl.Series:
-    """Return which words stand for a missing cell; words have no spaces around them."""
+    """Return a mask of stripped words that stand for a missing cell."""
     return words.is_null() | words.str.to_lowercase().is_in(list(marks))
 
 
 def _describe_faults(table: Table, faults: list[Fault], what: str, advice: str) -> str:
-    """Return a line for each column: how many cells, in which rows, and the first of them."""
+    """Return a message with the number, the rows and an example of the faults of each column."""
     verb = "has" if len(faults) == 1 else "have"
     lines = [f"{count_noun(len(faults), 'column')} of {table.source} {verb} {what}:"]
     width = max(len(sanitize(fault.column, 30)) for fault in faults[:MAX_COLUMNS])
@@ -159,22 +163,22 @@ def _format_example(fault: Fault) -> str:
     return f", such as {kind}{quote(fault.cells.filter(pl.Series(fault.mask))[0])}"
 
 
-def _advise(faults: list[Fault]) -> str:
+def _format_advice(faults: list[Fault]) -> str:
     more = " ..." if len(faults) > 3 else ""
     options = format_ignore_options([fault.column for fault in faults])
-    return f"Correct the cells, or leave columns out of the model: {options}{more}."
+    return f"Correct the cells or exclude the columns: {options}{more}."
 
 
 def format_ignore_options(names: list[str]) -> str:
-    """Return the options that leave out the first three columns."""
+    """Return the --ignore options for the first three columns."""
     return " ".join(f"--ignore {quote(name)}" for name in names[:3])
 
 
-# labels: whole numbers stay numbers, everything else stays the text it is
+# labels: integers stay integers, everything else stays text
 
 
 def encode_labels(series: pl.Series) -> tuple[AnyArray, AnyArray]:
-    """Return labels, (n,), and which of them are missing."""
+    """Return the labels, (n,), and a mask of missing ones."""
     if series.dtype.is_integer() or series.dtype == pl.Boolean:
         filled = series.fill_null(False if series.dtype == pl.Boolean else 0)
         return filled.to_numpy(), series.is_null().to_numpy()
@@ -193,7 +197,7 @@ def encode_labels(series: pl.Series) -> tuple[AnyArray, AnyArray]:
 
 
 def encode_known_labels(series: pl.Series, classes: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return labels of a table as the classes of a model, (n,), and which of them are missing."""
+    """Return labels as classes of the model, (n,), and a mask of missing ones."""
     labels, missing = encode_labels(series)
     numeric = classes.dtype.kind in "iuf"
     exact = {label: k for k, label in enumerate(classes.tolist())}
@@ -209,37 +213,38 @@ def encode_known_labels(series: pl.Series, classes: AnyArray) -> tuple[AnyArray,
     if unknown.any():
         names = dict.fromkeys(labels[unknown].tolist())
         raise BadInput(
-            f"Column {quote(series.name)} has labels that the model does not know: "
-            f"{list_names(names)} ({int(unknown.sum())} of {len(labels)} rows); "
-            f"its classes are {list_names(classes.tolist())}."
+            f"Column {quote(series.name)} has labels that are not classes of the model: "
+            f"{list_names(names)} ({int(unknown.sum())} of {len(labels)} rows). "
+            f"Its classes are {list_names(classes.tolist())}."
         )
     return classes[np.maximum(codes, 0)], missing
 
 
 def encode_groups(table: Table, column: str) -> AnyArray:
-    """Return the groups of the rows as text; a row without one is refused."""
+    """Return the group of each row as text; raise BadInput if one is missing."""
     groups, missing = encode_labels(table.column(column, "--groups"))
     if missing.any():
+        rows = list_rows(table.row_numbers[missing])
         raise BadInput(
-            f"Column {quote(column)} names no group in {list_rows(table.row_numbers[missing])}."
+            f"Column {quote(column)} (--groups) is empty in {rows}; every row needs a group."
         )
     return groups.astype(str)
 
 
 def check_classes(name: str, labels: AnyArray) -> AnyArray:
-    """Refuse what cannot be classes; return words as an array of words."""
+    """Return valid class labels, text as an array of str; raise BadInput for other columns."""
     classes = set(labels.tolist())
     if len(classes) == 1:
         raise BadInput(
-            f"Column {quote(name)} has one class only ({quote(classes.pop())}): "
-            "there is nothing to tell apart."
+            f"Column {quote(name)} has one class only ({quote(classes.pop())}); "
+            "a classifier needs at least two."
         )
     fractions = [label for label in classes if _is_fraction(label)]
     if len(fractions) > MAX_FRACTIONS or 2 * len(classes) > len(labels):
         raise BadInput(
             f"Column {quote(name)} has {len(classes)} different values in {len(labels)} rows "
-            f"({list_names(sorted(classes)[:3])}, ...): classes have several rows each. "
-            "Is it the column of labels?"
+            f"({list_names(sorted(classes)[:3])}, ...). "
+            "Check that it is the label column; classes need several rows each."
         )
     return labels.astype(str) if labels.dtype == object else labels
 
@@ -252,7 +257,7 @@ def _is_fraction(label: Any) -> bool:
 
 
 def _normalize_label(label: Any, numeric: bool) -> Any:
-    """Return one key for labels of the same meaning: 1 and "1.0", True and "true"."""
+    """Return a key that is equal for equivalent labels: 1 and "1.0", True and "true"."""
     if numeric:
         try:
             return float(label)

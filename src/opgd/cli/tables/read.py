@@ -1,6 +1,6 @@
-"""Read tables: CSV, TSV, Parquet, Arrow, and CSV from the standard input.
+"""Read tables from CSV, TSV, Parquet and Arrow files, or as CSV from standard input.
 
-Of text with a separator, encoding, header and lengths of rows are checked; polars reads the rest.
+For delimited text, this module checks encoding, header and row lengths; polars parses the rest.
 """
 
 import codecs
@@ -33,15 +33,15 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 @dataclass
 class Table:
-    """A table as it was read; columns of text files are all words."""
+    """A table as read from a file; all columns of delimited text are strings."""
 
-    source: str  # what to call it in messages
+    source: str  # name in messages
     frame: pl.DataFrame
-    row_numbers: AnyArray  # (n,), counted from 1 in the file, the header not counted
+    row_numbers: AnyArray  # (n,), in the file, counted from 1 after the header
     decimal_commas: bool  # whether 1,5 is a number in this table
 
     def column(self, name: str, option: str) -> pl.Series:
-        """Return a column by its name; the option that named it is for the message."""
+        """Return a column; if it does not exist, the message names the option."""
         if name not in self.frame.columns:
             columns = {column.casefold(): column for column in self.frame.columns}
             near = [columns[key] for key in get_close_matches(name.casefold(), columns, n=1)]
@@ -53,26 +53,26 @@ class Table:
         return self.frame[name]
 
     def pop_columns(self, names: list[str], keep: Collection[str] = ()) -> list[pl.Series]:
-        """Return columns, and remove from the table those that are not to be kept."""
+        """Return columns and remove them from the table, except those in `keep`."""
         columns = self.frame.select(names).get_columns()
         self.frame = self.frame.drop([name for name in names if name not in keep])
         return columns
 
     def select_rows(self, mask: AnyArray) -> "Table":
-        """Return the rows of a mask, (n,)."""
+        """Return a table of the rows where `mask`, (n,), is true."""
         frame = self.frame.filter(pl.Series(mask)) if self.frame.width else self.frame
         return Table(self.source, frame, self.row_numbers[mask], self.decimal_commas)
 
 
 def read_table(path: str, terminal: Terminal) -> Table:
-    """Read a table; what cannot be read is refused in a sentence."""
+    """Read a table; raise BadInput if it cannot be read."""
     if path == STANDARD_INPUT:
-        return _read_text(sys.stdin.buffer.read(), "The standard input", None, terminal)
+        return _read_text(sys.stdin.buffer.read(), "Standard input", None, terminal)
     source, ending = sanitize(path, 200), Path(path).suffix.lower()
     if not Path(path).exists():
         raise BadInput(f"There is no file {quote(path)}.")
     if Path(path).is_dir():
-        raise BadInput(f"{quote(path)} is a folder; give the table in it.")
+        raise BadInput(f"{quote(path)} is a folder; pass the path of a table.")
     if ending in DELIMITED:
         return _read_text(Path(path).read_bytes(), source, DELIMITED[ending], terminal)
     if ending in PARQUET:
@@ -80,24 +80,24 @@ def read_table(path: str, terminal: Terminal) -> Table:
     if ending in ARROW:
         return _make_table(source, _read_binary(_read_arrow, path, "Arrow"), terminal)
     raise BadInput(
-        f"{source} has the ending {quote(ending)}; tables end in {', '.join(ENDINGS)}. "
-        "Export it as one of these, CSV for instance."
+        f"{source} has the unsupported extension {quote(ending)}; supported are "
+        f"{', '.join(ENDINGS)}. Export the table, for example as CSV."
     )
 
 
 def _make_table(
     source: str, frame: pl.DataFrame, terminal: Terminal, decimal_commas: bool = False
 ) -> Table:
-    """Return the table without unnamed columns and empty rows, neither of which is data."""
+    """Return the table without unnamed columns and empty rows."""
     unnamed = [name for name in frame.columns if not name]
     if unnamed:
-        terminal.note(f"{source}: the column without a name is left out (is it an index?).")
+        terminal.note(f"{source}: ignoring the column without a name, probably an index.")
         frame = frame.drop(unnamed)
     row_numbers = np.arange(1, frame.height + 1)
     if frame.width > 1:
         empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
         if empty.any():
-            terminal.note(f"{source}: {count_noun(int(empty.sum()), 'empty row')} left out.")
+            terminal.note(f"{source}: {count_noun(int(empty.sum()), 'empty row')} dropped.")
             frame, row_numbers = frame.filter(pl.Series(~empty)), row_numbers[~empty]
     if frame.height == 0:
         raise BadInput(f"{source} has no rows{', only a header' if frame.width else ''}.")
@@ -108,14 +108,14 @@ def _make_table(
 
 
 def _read_binary(read: Callable[[str], pl.DataFrame], path: str, kind: str) -> pl.DataFrame:
-    with open(path, "rb"):  # without permission to read, the system's error is raised
+    with open(path, "rb"):  # raise PermissionError rather than an error of polars
         pass
     try:
         return read(path)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # panics of polars are no Exception
-        reason = _first_line(error) if str(error).strip() else "damaged"
+    except BaseException as error:  # panics of polars do not derive from Exception
+        reason = _first_line(error) if str(error).strip() else "the file is damaged"
         raise BadInput(f"{sanitize(path, 200)} cannot be read as {kind}: {reason}.") from None
 
 
@@ -123,27 +123,27 @@ def _read_arrow(path: str) -> pl.DataFrame:
     data = Path(path).read_bytes()
     if data.startswith(b"ARROW1"):
         return pl.read_ipc(io.BytesIO(data))
-    return pl.read_ipc_stream(io.BytesIO(data))  # the streaming kind has the same endings
+    return pl.read_ipc_stream(io.BytesIO(data))  # the streaming format has the same extensions
 
 
 def _first_line(error: BaseException) -> str:
     return sanitize(str(error).strip().splitlines()[0], 150)
 
 
-# text with a separator
+# delimited text
 
 
 def _read_text(data: bytes, source: str, separator: str | None, terminal: Terminal) -> Table:
     text = _decode(data, source)
-    found = separator or _detect_separator(text)
-    frame = _parse_columns(text, found, source)
-    if found not in (",", separator):
-        terminal.note(f"{source}: columns are separated by {found!r}.")
-    return _make_table(source, frame, terminal, decimal_commas=found == ";")
+    delimiter = separator or _detect_separator(text)
+    frame = _parse_columns(text, delimiter, source)
+    if delimiter not in (",", separator):
+        terminal.note(f"{source}: columns are separated by {delimiter!r}.")
+    return _make_table(source, frame, terminal, decimal_commas=delimiter == ";")
 
 
 def _decode(data: bytes, source: str) -> str:
-    """Return the text without a byte order mark, its lines ended by line feeds."""
+    """Return the text without byte order mark and leading empty lines, with LF line ends."""
     if data.startswith(b"PK\x03\x04"):
         raise BadInput(f"{source} is a zip file or a spreadsheet; export the table as CSV.")
     encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
@@ -153,10 +153,10 @@ def _decode(data: bytes, source: str) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadInput(
             f"{source} is not UTF-8 text: line {line} has the byte 0x{data[error.start]:02x}. "
-            "Save it with the encoding UTF-8."
+            "Save it as UTF-8."
         ) from None
     if "\0" in text:
-        raise BadInput(f"{source} is not a table of text: it has zero bytes.")
+        raise BadInput(f"{source} is not a text file: it contains zero bytes.")
     if not text.strip():
         raise BadInput(f"{source} is empty.")
     text = text.lstrip("\r\n")
@@ -164,13 +164,13 @@ def _decode(data: bytes, source: str) -> str:
 
 
 def _detect_separator(text: str) -> str:
-    """Return the separator that is most frequent in the header, outside of quotes."""
+    """Return the most frequent separator in the header, outside quotes."""
     header = re.sub(r'"[^"]*"', "", text.split("\n", 1)[0])
     return max(SEPARATORS, key=header.count)
 
 
 def _parse_columns(text: str, separator: str, source: str) -> pl.DataFrame:
-    """Return all columns as words: types are decided by whole columns, not by the first rows."""
+    """Return all columns as strings; types are decided later, from whole columns."""
     names = _parse_header(text, separator, source)
     try:
         frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
@@ -178,8 +178,8 @@ def _parse_columns(text: str, separator: str, source: str) -> pl.DataFrame:
         _check_row_lengths(text, separator, len(names), source)
         raise BadInput(f"{source} cannot be read as CSV: {_first_line(error)}.") from None
     if frame.width != len(names):
-        raise BadInput(f"{source} cannot be read as CSV: its lines end in different ways.")
-    if frame.height and frame[:, -1].null_count():  # a row that is too short looks like this too
+        raise BadInput(f"{source} cannot be read as CSV: its line endings are mixed.")
+    if frame.height and frame[:, -1].null_count():  # rows that are too short also end in nulls
         _check_row_lengths(text, separator, len(names), source)
     frame.columns = names
     return frame
@@ -189,32 +189,32 @@ def _parse_header(text: str, separator: str, source: str) -> list[str]:
     try:
         header = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:
-        raise BadInput(f"{source} has no header that can be read: {error}.") from None
+        raise BadInput(f"The header of {source} cannot be read: {error}.") from None
     names = [name.strip() for name in header]
     words = [name for name in names if name]
     if words and all(NUMBER.fullmatch(name) for name in words) and not _are_counts(words):
         raise BadInput(
             f"{source} has numbers in its first line ({list_names(words, 3)}); "
-            "a table begins with the names of its columns."
+            "the first line must contain the column names."
         )
     repeated = [name for name, times in Counter(words).items() if times > 1]
     if repeated:
         raise BadInput(
             f"{source} has {count_noun(len(repeated), 'column name')} more than once: "
-            f"{list_names(repeated)}. Rename them."
+            f"{list_names(repeated)}. Rename the columns."
         )
     if len(names) - len(words) > 1:
-        raise BadInput(f"{source} has {len(names) - len(words)} columns without a name; name them.")
+        raise BadInput(f"{source} has {len(names) - len(words)} columns without a name. Name them.")
     return names
 
 
 def _are_counts(words: list[str]) -> bool:
-    """Whether names are 0, 1, ... or 1, 2, ..., as programs give to columns without one."""
+    """Return whether names are 0, 1, ... or 1, 2, ..., as some programs number columns."""
     return words in ([str(i + first) for i in range(len(words))] for first in (0, 1))
 
 
 def _check_row_lengths(text: str, separator: str, expected: int, source: str) -> None:
-    """Refuse rows that have more or fewer cells than the header, by their line."""
+    """Raise BadInput at the first row with more or fewer cells than the header."""
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         for cells in lines:

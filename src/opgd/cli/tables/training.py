@@ -1,4 +1,4 @@
-"""From a table to what an estimator is fitted to: columns selected, missing cells filled."""
+"""Prepare tables for fitting: select columns, and fill or drop missing cells."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,14 +24,14 @@ from opgd.core.types import AnyArray, FloatArray
 
 IMPUTATIONS: dict[str, Any] = {"median": np.nanmedian, "mean": np.nanmean}
 ADVICE_ON_MISSING = (
-    "--drop-missing leaves {rows} out; --impute median fills the cells, "
-    "and keeps the medians in the model for new rows."
+    "--drop-missing drops {rows}; --impute median fills the cells "
+    "and stores the medians in the model for new rows."
 )
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which columns to use, and what to do with missing cells."""
+    """Options for the selection of columns and the treatment of missing cells."""
 
     use: list[str] | None
     ignore: list[str] | None
@@ -42,16 +42,18 @@ class Selection:
     groups: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse ways to fill cells that are not known, before anything is read."""
+        """Raise BadInput for an unknown imputation method, before the table is read."""
         if self.impute is not None and self.impute not in IMPUTATIONS:
-            raise BadInput(f"--impute is {' or '.join(IMPUTATIONS)}, not {quote(self.impute)}.")
+            raise BadInput(
+                f"--impute must be {' or '.join(IMPUTATIONS)}, got {quote(self.impute)}."
+            )
 
 
 @dataclass(frozen=True)
 class Training:
-    """Rows for a fit, and how they were made."""
+    """Training rows, and how missing cells were treated."""
 
-    X: Any  # pandas.DataFrame; its index are row numbers of the file
+    X: Any  # pandas.DataFrame, indexed by row number in the file
     y: AnyArray | None
     weights: FloatArray | None
     groups: AnyArray | None
@@ -60,17 +62,17 @@ class Training:
 
     @property
     def preprocessing(self) -> dict[str, Any]:
-        """What new rows need, for the model file."""
+        """Preprocessing of new rows, for the model file."""
         return {} if self.imputation is None else {"imputation": self.imputation}
 
     @property
     def fill_values(self) -> dict[str, float] | None:
-        """Values for missing cells, by column."""
+        """Fill values for missing cells, by column."""
         return None if self.imputation is None else self.imputation["values"]
 
 
 def read_training(path: str, selection: Selection, terminal: Terminal) -> Training:
-    """Read rows and labels for a fit, or refuse them in a sentence."""
+    """Read rows and labels for a fit; raise BadInput if they cannot be used."""
     table = read_table(path, terminal)
     labels, labeled = _encode_target(table, selection)
     groups = None if selection.groups is None else encode_groups(table, selection.groups)
@@ -79,12 +81,12 @@ def read_training(path: str, selection: Selection, terminal: Terminal) -> Traini
     note_decimal_commas(numbers, terminal)
     weights = _encode_weights(table, selection)
     mask = labeled if weights is None else labeled & ~np.isnan(weights)
-    values, mask, imputation = _complete(table, numbers, mask, selection)
+    values, mask, imputation = _handle_missing(table, numbers, mask, selection)
     if not mask.any():
-        raise BadInput(f"Every row of {table.source} has a missing cell: no row would be left.")
+        raise BadInput(f"Every row of {table.source} has missing cells; no row is left.")
     n_left_out = int(np.sum(~mask))
     if n_left_out:
-        terminal.note(f"{count_noun(n_left_out, 'row')} with missing cells left out.")
+        terminal.note(f"{count_noun(n_left_out, 'row')} with missing cells dropped.")
     y = None if labels is None else check_classes(str(selection.target), labels[mask])
     _note_counters(names, values, terminal)
     rows = values[mask] if n_left_out else values
@@ -99,7 +101,7 @@ def read_training(path: str, selection: Selection, terminal: Terminal) -> Traini
 
 
 def _encode_target(table: Table, selection: Selection) -> tuple[AnyArray | None, AnyArray]:
-    """Return the labels, if a column has them, and a mask of the rows to use."""
+    """Return the labels, if there is a target, and a mask of the labeled rows."""
     if selection.target is None:
         return None, np.ones(len(table.row_numbers), dtype=bool)
     labels, missing = encode_labels(table.column(selection.target, "--target"))
@@ -108,7 +110,7 @@ def _encode_target(table: Table, selection: Selection) -> tuple[AnyArray | None,
         count = f"{int(missing.sum())} of {count_noun(len(missing), 'row')}"
         raise BadInput(
             f"Column {quote(selection.target)} of {table.source} has no label in {count} ({rows}). "
-            "--drop-missing leaves them out."
+            "--drop-missing drops them."
         )
     return labels, ~missing
 
@@ -119,39 +121,41 @@ def _encode_weights(table: Table, selection: Selection) -> FloatArray | None:
     table.column(selection.weights, "--weights")
     numbers = encode_numbers(table, [selection.weights])
     if not selection.drop_missing:
-        check_complete(table, numbers, "--drop-missing leaves {rows} out.")
+        check_complete(table, numbers, "--drop-missing drops {rows}.")
     return numbers.values[:, 0]
 
 
 def _select_columns(table: Table, selection: Selection) -> list[str]:
-    """Return columns by name or pattern, without labels, weights and groups."""
+    """Return the names of the columns to use, without labels, weights and groups."""
     matched = _match_columns(table, selection.ignore or [], "--ignore")
     ignored = {*matched, selection.target, selection.weights, selection.groups}
     columns = table.frame.columns
-    wanted = _match_columns(table, selection.use, "--use") if selection.use else columns
-    names = [name for name in wanted if name not in ignored]
+    candidates = _match_columns(table, selection.use, "--use") if selection.use else columns
+    names = [name for name in candidates if name not in ignored]
     if not names:
-        raise BadInput(f"No column of {table.source} is left for the model.")
+        raise BadInput(
+            f"No column of {table.source} is left for the model; check --use and --ignore."
+        )
     return names
 
 
 def _match_columns(table: Table, patterns: list[str], option: str) -> list[str]:
-    found = []
+    matches = []
     for pattern in patterns:
         names = [name for name in table.frame.columns if name == pattern]
         names = names or [name for name in table.frame.columns if fnmatchcase(name, pattern)]
         if not names:
-            table.column(pattern, option)  # refuses it
-        found += names
-    return list(dict.fromkeys(found))
+            table.column(pattern, option)  # raises BadInput
+        matches += names
+    return list(dict.fromkeys(matches))
 
 
-def _complete(
+def _handle_missing(
     table: Table, numbers: Numbers, mask: AnyArray, selection: Selection
 ) -> tuple[FloatArray, AnyArray, dict[str, Any] | None]:
-    """Fill missing cells, leave out their rows, or refuse them.
+    """Fill missing cells, drop their rows, or raise BadInput.
 
-    Returns the values, a mask of the rows to use, and how cells were filled.
+    Returns the values, a mask of the rows to use, and the imputation for the model file.
     """
     values = numbers.values
     if selection.impute is not None:
@@ -166,21 +170,22 @@ def _complete(
 
 
 def _compute_fill_values(numbers: Numbers, mask: AnyArray, method: str) -> FloatArray:
-    """Return values for missing cells, (p,), from the rows of the fit."""
+    """Return fill values for missing cells, (p,), computed from the rows to use."""
     missing: AnyArray = np.isnan(numbers.values[mask])
     empty = [numbers.names[j] for j in np.flatnonzero(missing.all(axis=0))]
     if empty:
         options = format_ignore_options(empty)
         raise BadInput(
-            f"Columns without any value cannot be filled: {list_names(empty)}; {options}."
+            f"Columns without any value cannot be imputed: {list_names(empty)}. "
+            f"Exclude them: {options}."
         )
     return IMPUTATIONS[method](numbers.values[mask], axis=0)
 
 
 def _note_counters(names: list[str], values: FloatArray, terminal: Terminal) -> None:
-    """Point out row numbers: they separate classes if rows are sorted, and new rows not at all."""
+    """Note columns that count the rows: with sorted rows they separate the classes by accident."""
     if len(values) <= 2:
         return
     counters = [names[j] for j, column in enumerate(values.T) if np.all(np.diff(column) == 1)]
     if counters:
-        terminal.note(f"Column {list_names(counters)} counts the rows; --ignore leaves it out.")
+        terminal.note(f"Column {list_names(counters)} counts the rows; exclude it with --ignore.")

@@ -1,4 +1,4 @@
-"""Write files and tables: complete under their name, or not at all."""
+"""Write tables atomically: a file is either complete or absent."""
 
 import io
 import os
@@ -17,18 +17,20 @@ from opgd.core.types import AnyArray
 
 STANDARD_OUTPUT = "-"
 FORMULA = re.compile("[=@\t\r\n\uff1d\uff20]|[+\\-\uff0b\uff0d].", re.DOTALL)
-"""Text that spreadsheets take for a formula, numbers aside; + and - alone are names of classes.
+"""Text that spreadsheets evaluate as a formula, except numbers; + and - alone can be classes.
 
-The last of each kind are wide forms, which some of them take for the narrow ones.
+Full-width forms are included, since some spreadsheets treat them like the ASCII characters.
 """
 
 
 def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
-    """Return a path that may be written, before the work begins; never one that is read."""
+    """Return the path if it can be written and is not one of the inputs, else raise BadInput."""
     try:
         target = free_path(path, force)
     except FileExistsError:
-        raise BadInput(f"There is a file {quote(path)} already; --force replaces it.") from None
+        raise BadInput(
+            f"There is a file {quote(path)} already; use --force to replace it."
+        ) from None
     except IsADirectoryError:
         raise BadInput(f"Cannot write {quote(path)}: it is a folder.") from None
     except FileNotFoundError:
@@ -37,12 +39,12 @@ def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
         raise BadInput(f"Cannot write {quote(path)}: its folder is read-only.")
     for other in inputs:
         if target.exists() and Path(other).exists() and target.samefile(other):
-            raise BadInput(f"{quote(path)} is read by this command; write to another file.")
+            raise BadInput(f"{quote(path)} is read by this command; choose another output file.")
     return target
 
 
 class TableOutput:
-    """Where a table goes: CSV on the standard output, or a file by its ending."""
+    """Destination of a table: CSV on standard output, or a file in the format of its extension."""
 
     def __init__(
         self, path: str | None, *, force: bool, inputs: list[str], raw: bool = False
@@ -55,7 +57,7 @@ class TableOutput:
                 raise BadInput(f"{quote(path)} must end in .csv, .tsv or .parquet.")
 
     def write(self, frame: pl.DataFrame, terminal: Terminal) -> None:
-        """Write the table."""
+        """Write the table to the file or to standard output."""
         ending = ".csv" if self.path is None else self.path.suffix.lower()
         buffer = io.BytesIO()
         if ending == ".parquet":
@@ -77,11 +79,11 @@ def select_kept_columns(table: Table, names: list[str]) -> dict[str, pl.Series]:
 def build_answer_table(
     row_numbers: AnyArray, answers: dict[str, Any], kept: dict[str, pl.Series] | None = None
 ) -> pl.DataFrame:
-    """Return row numbers, columns that are kept from the table, and a model's answers."""
+    """Return a table of row numbers, copied columns and predictions of a model."""
     kept = kept or {}
     for name in kept:
         if name == "row" or name in answers:
-            raise BadInput(f"--keep {quote(name)}: the table has a column of that name already.")
+            raise BadInput(f"--keep {quote(name)}: the output has a column of that name already.")
     columns = {name: _to_series(name, values) for name, values in answers.items()}
     return pl.DataFrame({"row": row_numbers, **kept, **columns})
 
@@ -97,12 +99,12 @@ def _write_to_stdout(data: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:  # the reader has closed the pipe; the interpreter must not try again
+    except BrokenPipeError:  # the reader has closed the pipe; do not flush again at exit
         discard_output()
 
 
 def _escape_formulas(frame: pl.DataFrame, terminal: Terminal) -> pl.DataFrame:
-    """Put an apostrophe before text that a spreadsheet would run, in the header too."""
+    """Return a table with an apostrophe before cells and column names that are formulas."""
     words = frame.select(pl.col(pl.String))
     escaped = [
         pl.Series(series.name, [_escape(text) for text in series], dtype=pl.String)
@@ -113,7 +115,7 @@ def _escape_formulas(frame: pl.DataFrame, terminal: Terminal) -> pl.DataFrame:
     result.columns = [_escape(name) for name in frame.columns]
     if escaped or result.columns != frame.columns:
         terminal.note(
-            "Text that begins like a formula got an apostrophe; --raw leaves it as it is."
+            "Text that looks like a formula was prefixed with an apostrophe; --raw disables this."
         )
     return result
 

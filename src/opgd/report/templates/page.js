@@ -1,5 +1,5 @@
 "use strict";
-// What all parts of the page share: the data, safe text, colors of the theme.
+// Shared by all scripts: the data, unpacking, safe text, the color theme.
 const report = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
@@ -9,10 +9,10 @@ const report = (() => {
     const text = atob(packed.data);
     const bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return new arrays[packed.type](bytes.buffer); // little-endian, as every browser's machine is
+    return new arrays[packed.type](bytes.buffer); // little-endian, as on all machines that browsers support
   }
 
-  // Numbers of one quantity; unpacked when they are first asked for.
+  // Return a function that unpacks the values of one quantity on the first call.
   function lazyNumbers(packed) {
     let values = null;
     return () => {
@@ -25,7 +25,8 @@ const report = (() => {
     };
   }
 
-  // In the middle, as names often differ at the ends; whole characters, no controls, no marks of direction.
+  // Shorten text in the middle, since names often differ at the ends. Surrogate pairs are kept whole;
+  // control characters and directional marks become spaces.
   function shortText(text, longest = 40) {
     const marks = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
     const characters = [...String(text).replace(marks, " ")];
@@ -34,18 +35,18 @@ const report = (() => {
     return characters.slice(0, longest - 1 - tail).join("") + "…" + characters.slice(-tail).join("");
   }
 
-  // Plotly reads a kind of HTML in its texts.
+  // Escape text for plotly, which interprets a subset of HTML.
   const plotlyText = (text, longest = 40) =>
     shortText(text, longest).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
   function element(tag, text, attributes = {}) {
-    const own = document.createElement(tag);
-    if (text !== undefined) own.textContent = text;
-    for (const [key, value] of Object.entries(attributes)) own.setAttribute(key, value);
-    return own;
+    const node = document.createElement(tag);
+    if (text !== undefined) node.textContent = text;
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    return node;
   }
 
-  function shownNumber(value) {
+  function formatNumber(value) {
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("-", "−");
@@ -77,8 +78,8 @@ const report = (() => {
 
   const listeners = [];
   const isDark = () => {
-    const chosen = document.documentElement.dataset.theme;
-    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const theme = document.documentElement.dataset.theme;
+    return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   };
   function showTheme() {
     byId("theme").textContent = isDark() ? "Light" : "Dark";
@@ -98,7 +99,7 @@ const report = (() => {
   const onTheme = (listener) => listeners.push(listener);
 
   return {
-    data, byId, unpack, lazyNumbers, shortText, plotlyText, element, shownNumber, style, layout, config, onTheme,
+    data, byId, unpack, lazyNumbers, shortText, plotlyText, element, formatNumber, style, layout, config, onTheme,
     showTheme, pointType: hasWebGL() ? "scattergl" : "scatter",
   };
 })();

@@ -1,14 +1,14 @@
-// The rows: their quantities, groups and names, and the traces that draw them.
+// Quantities, groups and names of the rows, and the plotly traces that draw them.
 report.rows = (() => {
-  const { data, unpack, lazyNumbers, shownNumber, shortText, style } = report;
+  const { data, unpack, lazyNumbers, formatNumber, shortText, style } = report;
   const n = data.n_drawn;
   const positions = unpack(data.rows);
-  const quantity = (kind) => (own) => ({ kind, name: own.name, center: own.center, numbers: lazyNumbers(own) });
+  const quantity = (kind) => (packed) => ({ kind, name: packed.name, center: packed.center, numbers: lazyNumbers(packed) });
   const axes = data.axes.map(quantity("axis"));
   const pca = data.pca.map(quantity("pca"));
   const columns = data.columns.map(quantity("column"));
   const values = data.values.map(quantity("value"));
-  const groupings = data.groupings.map((own) => ({ kind: "groups", name: own.name, names: own.names, codes: unpack(own.codes) }));
+  const groupings = data.groupings.map(({ name, names, codes }) => ({ kind: "groups", name, names, codes: unpack(codes) }));
   const size = Math.max(3.2, Math.min(9, 12.5 - 2 * Math.log10(n)));
   const growth = { star: 1.35, cross: 1.15, x: 1.1, diamond: 0.95, square: 0.9 };
 
@@ -19,7 +19,7 @@ report.rows = (() => {
     return { color: data.colors[code % data.colors.length], symbol: hollow ? symbol + "-open" : symbol };
   }
 
-  // "right or wrong" in colors of their own
+  // "right or wrong" has fixed colors and symbols
   const styleOf = (coloring, code) =>
     coloring.name === "right or wrong" && code >= 0
       ? { color: code ? "#bd1f01" : "#94a4a2", symbol: code ? "x" : "circle" }
@@ -35,12 +35,12 @@ report.rows = (() => {
 
   const pick = (numbers, rows) => Float64Array.from(rows, (i) => numbers[i]);
 
-  // Which rows each trace draws: one for every group that is shown, or all rows in one.
+  // Split the rows into traces: one for each visible group, or a single one for a numeric coloring.
   function parts(coloring, shown) {
     if (coloring.kind !== "groups") return [{ code: null, rows: Int32Array.from({ length: n }, (_, i) => i) }];
-    const own = new Map(groupsOf(coloring).filter(([code]) => !shown || shown.has(code)).map(([code]) => [code, []]));
-    coloring.codes.forEach((code, i) => own.get(code)?.push(i));
-    return [...own].map(([code, rows]) => ({ code, rows })).sort((a, b) => b.rows.length - a.rows.length);
+    const rowsByCode = new Map(groupsOf(coloring).filter(([code]) => !shown || shown.has(code)).map(([code]) => [code, []]));
+    coloring.codes.forEach((code, i) => rowsByCode.get(code)?.push(i));
+    return [...rowsByCode].map(([code, rows]) => ({ code, rows })).sort((a, b) => b.rows.length - a.rows.length);
   }
 
   function trace(part, coloring, x, y) {
@@ -51,9 +51,9 @@ report.rows = (() => {
       marker.showscale = true;
       marker.colorbar = { thickness: 12, len: 0.9, outlinewidth: 0, title: { text: report.plotlyText(coloring.name, 24), side: "right" } };
     } else {
-      const own = styleOf(coloring, part.code);
-      Object.assign(marker, { color: own.color, symbol: own.symbol, size: size * (growth[own.symbol] ?? 1) });
-      if (own.symbol.endsWith("-open")) marker.line = { width: 1, color: own.color };
+      const { color, symbol } = styleOf(coloring, part.code);
+      Object.assign(marker, { color, symbol, size: size * (growth[symbol] ?? 1) });
+      if (symbol.endsWith("-open")) marker.line = { width: 1, color };
     }
     return {
       type: report.pointType, mode: "markers", x: pick(x, part.rows), y: pick(y, part.rows), marker, hoverinfo: "none",
@@ -63,13 +63,14 @@ report.rows = (() => {
 
   const name = (i) => (data.names ? `${positions[i]} (${shortText(data.names[i], 40)})` : String(positions[i]));
 
-  // Pairs of words about a row, as text; the columns with the largest loadings come first.
-  function facts(i, mostColumns) {
-    const found = [["row", name(i)]];
-    for (const own of groupings) if (own.name !== "right or wrong") found.push([own.name, groupName(own, own.codes[i])]);
-    for (const own of values) found.push([own.name, shownNumber(own.numbers()[i])]);
-    for (const own of columns.slice(0, mostColumns)) found.push([own.name, shownNumber(own.numbers()[i])]);
-    return found;
+  // Names and values that describe a row, as text; columns are sorted by loading, the largest first.
+  function facts(i, maxColumns) {
+    const pairs = [["row", name(i)]];
+    for (const grouping of groupings) {
+      if (grouping.name !== "right or wrong") pairs.push([grouping.name, groupName(grouping, grouping.codes[i])]);
+    }
+    for (const { name, numbers } of [...values, ...columns.slice(0, maxColumns)]) pairs.push([name, formatNumber(numbers()[i])]);
+    return pairs;
   }
 
   return { n, positions, axes, pca, columns, values, groupings, groupsOf, groupName, styleOf, parts, trace, facts, name };

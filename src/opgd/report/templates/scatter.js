@@ -1,24 +1,24 @@
-// The scatter: any two quantities, any coloring, a legend of buttons, values of the row under the pointer.
+// The scatter plot: any two quantities, any coloring, and a legend of buttons.
 report.scatter = (() => {
   const { byId, element, rows, plotlyText, shortText, data } = report;
   const plot = byId("plot");
   const coordinates = [...rows.axes, ...rows.pca, ...rows.columns];
   const colorings = [...rows.groupings, ...rows.values, ...rows.columns];
   const state = { x: 0, y: 1, coloring: colorings[0], shown: null, selected: new Set(), marked: null, parts: [] };
-  const ELLIPSE = 2.145966; // radius with 90 % of a Gaussian on two axes
+  const ELLIPSE = 2.145966; // Mahalanobis radius that contains 90 % of a Gaussian in two dimensions
 
-  function fill(select, own, labels) {
+  function fillSelect(select, quantities, labels) {
     const groups = {};
-    own.forEach((quantity, i) => {
+    quantities.forEach((quantity, i) => {
       const label = labels[quantity.kind];
       groups[label] ??= select.appendChild(element("optgroup", undefined, { label }));
       groups[label].appendChild(element("option", shortText(quantity.name, 60), { value: i }));
     });
   }
-  const places = { axis: "Axes", pca: "Principal components", column: "Columns" };
-  fill(byId("x"), coordinates, places);
-  fill(byId("y"), coordinates, places);
-  fill(byId("color"), colorings, { groups: "Groups", value: "Of the model", column: "Columns" });
+  const headings = { axis: "Axes", pca: "Principal components", column: "Columns" };
+  fillSelect(byId("x"), coordinates, headings);
+  fillSelect(byId("y"), coordinates, headings);
+  fillSelect(byId("color"), colorings, { groups: "Groups", value: "Model output", column: "Columns" });
   byId("x").value = state.x;
   byId("y").value = state.y = Math.min(1, coordinates.length - 1);
 
@@ -35,7 +35,7 @@ report.scatter = (() => {
       const turn = Array.from({ length: 97 }, (_, k) => (2 * Math.PI * k) / 96);
       const color = byGroup ? rows.styleOf(state.coloring, groups[g]).color : report.style("--soft");
       return [{
-        type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: color, width: 1.8 },
+        type: "scatter", mode: "lines", hoverinfo: "skip", line: { color, width: 1.8 },
         x: turn.map((t) => mean[state.x] + ELLIPSE * p * Math.cos(t)),
         y: turn.map((t) => mean[state.y] + ELLIPSE * (q * Math.cos(t) + r * Math.sin(t))),
       }];
@@ -68,8 +68,8 @@ report.scatter = (() => {
     return Plotly.react(plot, [...traces, ...ellipses(), ...mark()], layout, report.config);
   }
 
-  function swatch(own) {
-    // shapes as in the plot, in a box from -1 to 1
+  function swatch({ color, symbol }) {
+    // the symbols of the plot as SVG paths in a box from -1 to 1
     const shapes = {
       circle: "M-.8 0a.8 .8 0 1 0 1.6 0a.8 .8 0 1 0 -1.6 0", square: "M-.75-.75h1.5v1.5h-1.5z", diamond: "M0-1L.9 0L0 1L-.9 0z",
       "triangle-up": "M0-.9L.9 .7H-.9z", "triangle-down": "M0 .9L.9-.7H-.9z", "triangle-left": "M-.9 0L.7 .9V-.9z", "triangle-right": "M.9 0L-.7 .9V-.9z",
@@ -78,11 +78,11 @@ report.scatter = (() => {
     };
     const make = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
     const [svg, path] = [make("svg"), make("path")];
-    const open = own.symbol.endsWith("-open");
+    const open = symbol.endsWith("-open");
     for (const [key, value] of Object.entries({ viewBox: "-1.2 -1.2 2.4 2.4", width: 13, height: 13, "aria-hidden": "true" })) svg.setAttribute(key, value);
-    path.setAttribute("d", shapes[own.symbol.replace("-open", "")]);
-    path.setAttribute("fill", open ? "none" : own.color);
-    if (open) { path.setAttribute("stroke", own.color); path.setAttribute("stroke-width", ".25"); }
+    path.setAttribute("d", shapes[symbol.replace("-open", "")]);
+    path.setAttribute("fill", open ? "none" : color);
+    if (open) { path.setAttribute("stroke", color); path.setAttribute("stroke-width", ".25"); }
     svg.appendChild(path);
     return svg;
   }
@@ -97,12 +97,12 @@ report.scatter = (() => {
       const button = element("button", undefined, { type: "button", title: shortText(name, 400), "data-code": code });
       button.setAttribute("aria-pressed", String(!state.shown || state.shown.has(code)));
       button.append(swatch(rows.styleOf(state.coloring, code)), element("bdi", shortText(name, 60)), element("small", count.toLocaleString("en")));
-      button.addEventListener("click", (event) => isolate(code, event.shiftKey));
+      button.addEventListener("click", (event) => toggleGroup(code, event.shiftKey));
       legend.appendChild(button);
     }
   }
 
-  function isolate(code, add) {
+  function toggleGroup(code, add) {
     const alone = state.shown?.size === 1 && state.shown.has(code);
     if (add && state.shown && !alone) {
       if (!state.shown.delete(code)) state.shown.add(code);
@@ -111,13 +111,13 @@ report.scatter = (() => {
     for (const button of byId("legend").children) {
       button.setAttribute("aria-pressed", String(!state.shown || state.shown.has(Number(button.dataset.code))));
     }
-    changed();
+    drawAll();
   }
 
-  const followers = [];
-  function changed() {
+  const listeners = [];
+  function drawAll() {
     draw();
-    for (const follower of followers) follower();
+    for (const listener of listeners) listener();
   }
 
   for (const key of ["x", "y"]) byId(key).addEventListener("change", () => { state[key] = Number(byId(key).value); draw(); });
@@ -125,7 +125,7 @@ report.scatter = (() => {
     state.coloring = colorings[Number(byId("color").value)];
     state.shown = null;
     drawLegend();
-    changed();
+    drawAll();
   });
   byId("ellipses").addEventListener("change", draw);
   byId("tools").addEventListener("change", (event) => Plotly.relayout(plot, { dragmode: event.target.value }));
@@ -137,5 +137,5 @@ report.scatter = (() => {
     report.onTheme(() => { drawLegend(); draw(); });
     return draw();
   }
-  return { state, plot, draw, start, coordinates, onChange: (follower) => followers.push(follower) };
+  return { state, plot, draw, start, coordinates, onChange: (listener) => listeners.push(listener) };
 })();

@@ -1,18 +1,18 @@
-// Rows under the pointer, rows that are kept or found, and rows that are selected and downloaded.
+// Tooltips, pinned rows, row search, and the selection with its download.
 report.selection = (() => {
   const { byId, element, rows, shortText } = report;
   const { state, plot, draw } = report.scatter;
-  const TIP_COLUMNS = 6, KEPT_COLUMNS = 30;
+  const TIP_COLUMNS = 6, PINNED_COLUMNS = 30;
 
-  function list(pairs) {
-    const own = element("dl");
+  function makeList(pairs) {
+    const list = element("dl");
     for (const [key, value] of pairs) {
-      const term = element("dt", undefined, { title: shortText(key, 400) }), said = element("dd");
+      const term = element("dt", undefined, { title: shortText(key, 400) }), description = element("dd");
       term.appendChild(element("bdi", shortText(key, 60)));
-      said.appendChild(element("bdi", shortText(value, 80)));
-      own.append(term, said);
+      description.appendChild(element("bdi", shortText(value, 80)));
+      list.append(term, description);
     }
-    return own;
+    return list;
   }
 
   function rowOf(point) {
@@ -24,21 +24,21 @@ report.selection = (() => {
     const row = rowOf(event.points[0]);
     if (row === null) return;
     const tip = byId("tip"), { clientX, clientY } = event.event;
-    tip.replaceChildren(list(rows.facts(row, TIP_COLUMNS)));
+    tip.replaceChildren(makeList(rows.facts(row, TIP_COLUMNS)));
     tip.hidden = false;
     const left = clientX + 16 + tip.offsetWidth > innerWidth ? clientX - 16 - tip.offsetWidth : clientX + 16;
     tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
     tip.style.top = `${Math.max(4, Math.min(clientY + 12, innerHeight - tip.offsetHeight - 4))}px`;
   }
 
-  function keep(row) {
+  function pin(row) {
     const details = byId("details");
     const pairs = element("dl");
-    for (const [key, value] of rows.facts(row, KEPT_COLUMNS)) {
-      const cell = element("div"), term = element("dt", undefined, { title: shortText(key, 400) }), said = element("dd");
+    for (const [key, value] of rows.facts(row, PINNED_COLUMNS)) {
+      const cell = element("div"), term = element("dt", undefined, { title: shortText(key, 400) }), description = element("dd");
       term.appendChild(element("bdi", shortText(key, 60)));
-      said.appendChild(element("bdi", shortText(value, 80)));
-      cell.append(term, said);
+      description.appendChild(element("bdi", shortText(value, 80)));
+      cell.append(term, description);
       pairs.appendChild(cell);
     }
     details.replaceChildren(element("h3", `Row ${rows.name(row)}`), pairs);
@@ -52,22 +52,22 @@ report.selection = (() => {
     if (!wanted) return;
     let row = report.data.names ? report.data.names.indexOf(wanted) : -1;
     if (row < 0 && /^\d+$/.test(wanted)) row = rows.positions.indexOf(Number(wanted));
-    if (row >= 0) return keep(row);
+    if (row >= 0) return pin(row);
     byId("details").replaceChildren(element("p", `Row ${shortText(wanted)} is not among the rows that are drawn.`));
     byId("details").hidden = false;
   }
 
-  let drawing = false; // plotly tells of selections that we take away ourselves, too
-  function select(chosen) {
-    state.selected = new Set(chosen);
+  let drawing = false; // plotly also emits plotly_selected when the selection is cleared below
+  function select(indices) {
+    state.selected = new Set(indices);
     const any = state.selected.size > 0;
     byId("clear").disabled = byId("download").disabled = !any;
-    byId("selected").textContent = any ? described() : "No rows selected: drag with Box or Lasso.";
+    byId("selected").textContent = any ? describeSelection() : "No rows selected. Drag with Box or Lasso to select rows.";
     drawing = true;
     return Plotly.relayout(plot, { selections: [] }).then(draw).finally(() => { drawing = false; });
   }
 
-  function described() {
+  function describeSelection() {
     const first = rows.groupings[0], counts = new Map();
     for (const row of state.selected) counts.set(first.codes[row], (counts.get(first.codes[row]) ?? 0) + 1);
     const parts = [...counts].sort((a, b) => b[1] - a[1]);
@@ -76,19 +76,19 @@ report.selection = (() => {
     return `${state.selected.size.toLocaleString("en")} rows selected: ${words.join(", ")}${more}`;
   }
 
-  // A spreadsheet takes text that begins like this for a formula.
+  // Quote text, with an apostrophe before text that a spreadsheet would evaluate as a formula.
   function csvText(text) {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : String(text);
     return `"${safe.replaceAll('"', '""')}"`;
   }
 
   function csv() {
-    const header = ["row", ...(report.data.names ? ["name"] : []), ...rows.groupings.map((own) => own.name), ...rows.values.map((own) => own.name)];
+    const header = ["row", ...(report.data.names ? ["name"] : []), ...rows.groupings.map(({ name }) => name), ...rows.values.map(({ name }) => name)];
     const lines = [...state.selected].sort((a, b) => a - b).map((row) => [
       rows.positions[row],
       ...(report.data.names ? [csvText(report.data.names[row])] : []),
-      ...rows.groupings.map((own) => (own.codes[row] < 0 ? "" : csvText(own.names[own.codes[row]]))),
-      ...rows.values.map((own) => Number(own.numbers()[row].toPrecision(6))),
+      ...rows.groupings.map(({ codes, names }) => (codes[row] < 0 ? "" : csvText(names[codes[row]]))),
+      ...rows.values.map(({ numbers }) => Number(numbers()[row].toPrecision(6))),
     ].join(","));
     return [header.map(csvText).join(","), ...lines].join("\r\n") + "\r\n";
   }
@@ -107,7 +107,7 @@ report.selection = (() => {
     plot.on("plotly_unhover", () => { byId("tip").hidden = true; });
     plot.on("plotly_click", (event) => {
       const row = rowOf(event.points[0]);
-      if (row !== null) keep(row);
+      if (row !== null) pin(row);
     });
     plot.on("plotly_selected", (event) => {
       if (event?.points && !drawing) select(event.points.map(rowOf).filter((row) => row !== null));

@@ -1,4 +1,4 @@
-// The tour: at t the picture is pca A(t) + scores B(t), with 2 x 2 matrices as in tour.py.
+// The tour: at time t the points are pca A(t) + scores B(t), with the 2 x 2 matrices of inspection/tour.py.
 report.tour = (() => {
   const { data, byId, rows } = report;
   const tour = data.tour;
@@ -19,9 +19,9 @@ report.tour = (() => {
 
   function picture(t) {
     const [a, b] = matrices(t);
-    const [p, q] = rows.pca.map((own) => own.numbers());
-    const [u, v] = rows.axes.slice(0, 2).map((own) => own.numbers());
-    const [cu, cv] = rows.axes.slice(0, 2).map((own) => own.center);
+    const [p, q] = rows.pca.map(({ numbers }) => numbers());
+    const [u, v] = rows.axes.slice(0, 2).map(({ numbers }) => numbers());
+    const [cu, cv] = rows.axes.slice(0, 2).map(({ center }) => center);
     const x = new Float64Array(rows.n), y = new Float64Array(rows.n);
     for (let i = 0; i < rows.n; i++) {
       const du = u[i] - cu, dv = v[i] - cv;
@@ -51,11 +51,11 @@ report.tour = (() => {
     return Plotly.react(plot, traces, layout, report.config);
   }
 
-  let waiting = false;
+  let scheduled = false;
   function drawSoon() {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => { waiting = false; draw(); });
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => { scheduled = false; draw(); });
   }
 
   let playing = null;
@@ -65,19 +65,19 @@ report.tour = (() => {
   }
   function play() {
     if (playing) return stop();
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { // two pictures, no motion
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { // switch between the two ends without animation
       slider.value = Number(slider.value) < 0.5 ? 1 : 0;
       return drawSoon();
     }
     const from = Number(slider.value) < 0.999 ? Number(slider.value) : 0;
-    const own = playing = { begin: performance.now() };
+    const animation = playing = { begin: performance.now() };
     byId("play").textContent = "Stop";
     const step = (now) => {
-      if (playing !== own) return;
-      const way = Math.min(1, from + Math.max(0, now - own.begin) / 4000);
-      slider.value = way;
+      if (playing !== animation) return;
+      const position = Math.min(1, from + Math.max(0, now - animation.begin) / 4000);
+      slider.value = position;
       draw();
-      if (way < 1) requestAnimationFrame(step);
+      if (position < 1) requestAnimationFrame(step);
       else stop();
     };
     requestAnimationFrame(step);
