@@ -1,15 +1,15 @@
-"""Contents of files of earlier versions, as the present one would have written them."""
+"""Conversion of the contents of older model files to the current format."""
 
 from typing import Any
 
 import numpy as np
 
 DERIVED = ("components_", "n_components_", "projected_means_", "projected_variances_")
-"""Attributes that version 1 stored beside what they follow from."""
+"""Attributes that version 1 stored although they follow from others."""
 
 
 def upgrade_estimators(written: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return the estimators inside an estimator, by attribute."""
+    """Return the encoded estimators that are attributes of an estimator, by name."""
     if version > 1:
         inner: dict[str, Any] = written["estimators"]
         return inner
@@ -19,10 +19,10 @@ def upgrade_estimators(written: dict[str, Any], version: int) -> dict[str, Any]:
 def upgrade_fitted(
     fitted: dict[str, Any], estimators: dict[str, Any], version: int
 ) -> dict[str, Any]:
-    """Return the fitted attributes, records field by field.
+    """Return the fitted attributes in the current format, with one entry for each record field.
 
-    Version 1 kept the fields of a projection apart, and columns of an OPGDClassifierCV with its
-    best estimator only.
+    Version 1 stored the fields of a projection under other names, and the feature names of an
+    OPGDClassifierCV only with its best estimator.
     """
     if version > 1:
         return fitted

@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
-from opgd.baselines._posterior import Labeled
+from opgd.baselines._posterior import LabeledSamples
 from opgd.core.starts import leading_vectors
 from opgd.core.types import FloatArray
 
 
 def optimal_scores(
-    functions: FloatArray, rows: Labeled, ridge: float
+    functions: FloatArray, rows: LabeledSamples, ridge: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Explained shares (K - 1,), scores of classes (K, K - 1), coefficients (K - 1, F).
 

@@ -20,7 +20,7 @@ FARTHEST = 1e100
 
 
 @dataclass(frozen=True)
-class Labeled:
+class LabeledSamples:
     """Rows with labels, as every method gets them."""
 
     X: AnyArray  # (n, p)
@@ -68,7 +68,7 @@ class PosteriorClassifier(PosteriorMixin, RowModel):
         self._check_parameters()
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         weights = np.ones(len(X)) if weights is None else weights
-        rows = Labeled(X, codes, len(classes), weights)
+        rows = LabeledSamples(X, codes, len(classes), weights)
         priors = check_priors(self.priors, classes, rows.shares)
         with one_blas_thread():
             attributes = self._densities(rows)
@@ -86,7 +86,7 @@ class PosteriorClassifier(PosteriorMixin, RowModel):
     def _check_parameters(self) -> None:
         """Refuse bad parameters by name."""
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
+    def _densities(self, rows: LabeledSamples) -> dict[str, Any]:
         """Fitted attributes."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ def column_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatA
     return center, np.where(constant, sizes, deviations)
 
 
-def whitened(rows: Labeled) -> tuple[Prepared, Whitening, FloatArray]:
+def whitened(rows: LabeledSamples) -> tuple[Prepared, Whitening, FloatArray]:
     """Rows in coordinates in which the pooled covariance of the classes is one, (n, R)."""
     prepared = prepare(RowEngine(rows.X, rows.codes, rows.weights), rows.n_classes)
     whitening = whiten_classes(prepared.frame, prepared.classes)

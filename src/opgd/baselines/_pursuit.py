@@ -12,7 +12,7 @@ from opgd._utils.validation import check_integer, check_n_components, check_posi
 from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
 from opgd.baselines._axis_densities import BLOCK_CELLS, AxisDensities, CommonVariance, LineMixture
 from opgd.baselines._base import count_components
-from opgd.baselines._posterior import Labeled, PosteriorClassifier, centered_scores, whitened
+from opgd.baselines._posterior import LabeledSamples, PosteriorClassifier, centered_scores, whitened
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_sum_by_group
 from opgd.core.solvers import CONVERGED, SolverResult, best_of, continued, maximize
@@ -138,7 +138,7 @@ class Pursuit(AxesMixin, PosteriorClassifier):
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
+    def _densities(self, rows: LabeledSamples) -> dict[str, Any]:
         prepared, whitening, Z = whitened(rows)
         coordinates, rank = whitening.coordinates, whitening.coordinates.rank
         default = min(DEFAULT_AXES, rank)

@@ -11,7 +11,7 @@ from opgd._utils.validation import check_choice, check_integer, check_positive
 from opgd.baselines._basis_functions import BASES, Basis, distinct_quantiles
 from opgd.baselines._optimal_scores import optimal_scores
 from opgd.baselines._posterior import (
-    Labeled,
+    LabeledSamples,
     PosteriorClassifier,
     column_moments,
     cut,
@@ -134,7 +134,7 @@ class FlexibleDiscriminantAnalysis(
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
+    def _densities(self, rows: LabeledSamples) -> dict[str, Any]:
         most = rows.n_classes - 1
         if most == 0:
             raise ValueError("y has one class only: there are no axes between classes.")

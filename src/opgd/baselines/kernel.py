@@ -6,7 +6,7 @@ import numpy as np
 
 from opgd._utils.validation import check_positive
 from opgd.baselines._bandwidths import likeliest_bandwidth, log_kernel_density
-from opgd.baselines._posterior import Labeled, PosteriorClassifier, centered_scores, whitened
+from opgd.baselines._posterior import LabeledSamples, PosteriorClassifier, centered_scores, whitened
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -65,7 +65,7 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
+    def _densities(self, rows: LabeledSamples) -> dict[str, Any]:
         _, whitening, Z = whitened(rows)
         coordinates = whitening.coordinates
         bandwidths = np.empty(rows.n_classes)

@@ -6,7 +6,7 @@ import numpy as np
 
 from opgd.baselines._bandwidths import log_kernel_density
 from opgd.baselines._posterior import (
-    Labeled,
+    LabeledSamples,
     PosteriorClassifier,
     column_moments,
     standardized,
@@ -68,7 +68,7 @@ class KernelNaiveBayes(PosteriorClassifier):
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
+    def _densities(self, rows: LabeledSamples) -> dict[str, Any]:
         center, scale = pooled_scale(rows)
         used = np.flatnonzero(scale > 0)
         Z = standardized(rows.X, center, np.where(scale > 0, scale, 1.0))
@@ -106,7 +106,7 @@ class KernelNaiveBayes(PosteriorClassifier):
         return logs
 
 
-def pooled_scale(rows: Labeled) -> tuple[FloatArray, FloatArray]:
+def pooled_scale(rows: LabeledSamples) -> tuple[FloatArray, FloatArray]:
     """Means of the columns, and their standard deviations inside the classes.
 
     A column that differs between classes only has that of all rows, a constant one zero.
