@@ -212,7 +212,7 @@ def test_all_that_is_lda_agrees_where_the_pooled_covariance_is_singular(how, bas
 
 
 def test_more_axes_than_lda_has_are_refused(iris):
-    with pytest.raises(ValueError, match=r"n_components=3 is more than n_classes - 1 = 2"):
+    with pytest.raises(ValueError, match=r"n_components=3 is larger than n_classes - 1 = 2"):
         ReducedRankLDA(3).fit(*iris)
 
 

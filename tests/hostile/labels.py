@@ -141,7 +141,7 @@ def one_class(model):
     X, _ = table()
     labels = np.full(len(X), "only")
     if name_of(model) == "FlexibleDiscriminantAnalysis":
-        fit_refused(model, X, labels, "one class only")
+        fit_refused(model, X, labels, "only one class")
         return
     fits(model, X, labels)
     assert set(model.predict(X)) == {"only"}
