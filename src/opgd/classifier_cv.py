@@ -61,7 +61,7 @@ def thin_counts(maximum: int) -> list[int]:
 def delegate_to_best(name: str) -> Any:
     """Return a property that reads an attribute of `best_estimator_`."""
 
-    def read(self: Any) -> Any:
+    def read_attribute(self: Any) -> Any:
         try:
             best = self.__dict__["best_estimator_"]
         except KeyError:
@@ -70,7 +70,7 @@ def delegate_to_best(name: str) -> Any:
             ) from None
         return getattr(best, name)
 
-    return property(read, doc=f"`{name}` of `best_estimator_`.")
+    return property(read_attribute, doc=f"`{name}` of `best_estimator_`.")
 
 
 class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
@@ -313,23 +313,23 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
 
     def _route(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the metadata for the splitter ("split") and for the scorer ("score")."""
-        given = {name: value for name, value in params.items() if value is not None}
+        metadata = {name: value for name, value in params.items() if value is not None}
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given)
+            routed = process_routing(self, "fit", **metadata)
             scorer = routed.scorer.score if "scorer" in routed else {}
             return {"split": dict(routed.splitter.split), "score": dict(scorer)}
-        unknown = set(given) - {"sample_weight", "groups"}
+        unknown = set(metadata) - {"sample_weight", "groups"}
         if unknown:
             raise TypeError(
                 f"fit got unexpected metadata {sorted(unknown)}; to pass them to the splitter or "
                 "the scorer, enable metadata routing with sklearn.set_config."
             )
-        weights = given.get("sample_weight")
+        weights = metadata.get("sample_weight")
         takes_weights = not self._is_quick() and "sample_weight" in (
             signature(get_scorer(self.scoring)).parameters
         )
         return {
-            "split": {"groups": given.get("groups")},
+            "split": {"groups": metadata.get("groups")},
             "score": {"sample_weight": weights} if takes_weights and weights is not None else {},
         }
 

@@ -71,7 +71,7 @@ def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
 
 def further_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]:
     """Return methods that the paper mentions but does not compare, tuned by `inner_cv`."""
-    few = list(range(1, min(MAX_PURSUIT_COMPONENTS, n_features) + 1))
+    small_counts = list(range(1, min(MAX_PURSUIT_COMPONENTS, n_features) + 1))
     counts = [number for number in (1, 2, 3, 5, 8, 13, 21, 34) if number <= n_features]
 
     def search(estimator: Any, **grid: Any) -> GridSearchCV:
@@ -81,8 +81,8 @@ def further_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
         "FDA": search(FlexibleDiscriminantAnalysis(), ridge=RIDGES),
         "KDA": KernelDiscriminantAnalysis(),
         "kernel NB": KernelNaiveBayes(),
-        "LR pursuit": search(LikelihoodRatioPursuit(), n_components=few),
-        "GM pursuit": search(GaussianMixturePursuit(), n_components=few),
+        "LR pursuit": search(LikelihoodRatioPursuit(), n_components=small_counts),
+        "GM pursuit": search(GaussianMixturePursuit(), n_components=small_counts),
         "informative": search(InformativeComponents(), n_components=counts),
         "alternating": search(AlternatingComponents(), n_components=counts),
     }
@@ -243,18 +243,20 @@ def _select_estimators(estimators: Any, n_features: int, inner_cv: Any) -> dict[
     defaults: dict[str, Any] = default_estimators(n_features, inner_cv)
     if estimators is None:
         return defaults
-    known = defaults | further_estimators(n_features, inner_cv)
+    available = defaults | further_estimators(n_features, inner_cv)
     if isinstance(estimators, str) and estimators == "all":
-        return known
+        return available
     if isinstance(estimators, str) or not isinstance(estimators, Iterable):
         raise TypeError(
             f"estimators must be None, 'all', a list of names or a dict, got {estimators!r}."
         )
     names = list(estimators)
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in available]
     if unknown:
-        raise ValueError(f"estimators has unknown names {unknown}; known names are {list(known)}.")
-    return _check_not_empty({name: known[name] for name in names})
+        raise ValueError(
+            f"estimators has unknown names {unknown}; known names are {list(available)}."
+        )
+    return _check_not_empty({name: available[name] for name in names})
 
 
 def _check_not_empty(estimators: dict[str, Any]) -> dict[str, Any]:

@@ -354,7 +354,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     ) -> "_Fit":
         """Fit one number of clusters, and return its best round."""
         rng = np.random.RandomState(seed)
-        first = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
+        initial_moments = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
         report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
         rounds: list[Refined] = []
         while True:
@@ -383,7 +383,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             if same or len(rounds) == self.n_rounds:
                 break
             clusters, start = next_clusters(rounds[-1]), orthonormal(rounds[-1].directions)
-        return _Fit(first, max(rounds, key=lambda refined: refined.log_likelihood), len(rounds))
+        return _Fit(
+            initial_moments, max(rounds, key=lambda refined: refined.log_likelihood), len(rounds)
+        )
 
     def _initial_components(
         self, problem: Problem, clusters: Moments, n_clusters: int
@@ -419,13 +421,15 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _fitted_attributes(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
         refined, frame = fit.refined, fit.refined.problem.frame
         gaussians = refined.mixture.gaussians
-        described = self._describe(refined.problem, refined.directions, gaussians)
-        clustered = answers(partial(_cluster, described["_projection"]), X)
-        first_labels = answers(partial(_predict_clusters, whole_mixture(frame, fit.first)), X)
+        attributes = self._describe(refined.problem, refined.directions, gaussians)
+        clustered = answers(partial(_cluster, attributes["_projection"]), X)
+        first_labels = answers(
+            partial(_predict_clusters, whole_mixture(frame, fit.initial_moments)), X
+        )
         weight = frame.engine.total_weight
         return (
             refined.summary
-            | described
+            | attributes
             | {
                 "labels_": clustered[:, 0].astype(np.intp),
                 "initial_labels_": taken(_rank_by_weight(gaussians), first_labels),
@@ -617,7 +621,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 class _Fit:
     """Fit for one number of clusters: the first mixture, and the best round."""
 
-    first: Moments
+    initial_moments: Moments
     refined: Refined
     n_rounds: int
 

@@ -129,10 +129,10 @@ def _check_header(header: Any, n_bytes: int) -> dict[str, Any]:
     if len(metadata) > 1 or len(header) > MAX_TENSORS:
         raise InvalidContent("the file has more metadata or tensors than an opgd model")
     end = 0
-    for first, last in sorted(_check_entry(entry) for entry in header.values()):
-        if first != end:
+    for begin, stop in sorted(_check_entry(entry) for entry in header.values()):
+        if begin != end:
             raise InvalidContent("its tensors overlap or leave gaps")
-        end = last
+        end = stop
     if end != n_bytes:
         raise InvalidContent("the size of the file does not match its tensors")
     model = _parse_json(metadata[KEY], "description")

@@ -102,15 +102,15 @@ class Writer:
         places: dict[str, int] = {}
         cells = array.ravel().tolist()
         codes = [places.setdefault(self._encode_cell(cell, name), len(places)) for cell in cells]
-        written: dict[str, Any] = {
+        node: dict[str, Any] = {
             "is": "words",
             "dtype": array.dtype.str,
             "values": [json.loads(cell) for cell in places],
         }
         if array.ndim != 1 or len(places) < len(codes):
             stored = np.array(codes, dtype=np.int64).reshape(array.shape)
-            written["codes"] = self._tensor(stored, name)
-        return written
+            node["codes"] = self._tensor(stored, name)
+        return node
 
     def labels(self, array: AnyArray, name: str) -> dict[str, Any]:
         """Return distinct labels as JSON without tensors, so that the file remains readable."""
@@ -142,36 +142,36 @@ class Reader:
         stored = sum(tensor.nbytes for tensor in tensors.values())
         self.room = SPARE_BYTES + BYTES_PER_BYTE * stored
 
-    def decode(self, written: Any, level: int = 0) -> Any:
+    def decode(self, node: Any, level: int = 0) -> Any:
         """Return the value encoded by `Writer.encode`; raise InvalidContent for any other JSON."""
         if level > MAX_LEVELS:
             raise InvalidContent("its values are nested too deeply")
-        if isinstance(written, list):
-            return [self.decode(item, level + 1) for item in written]
-        if not isinstance(written, dict):
-            return written
-        kind = written.get("is")
+        if isinstance(node, list):
+            return [self.decode(item, level + 1) for item in node]
+        if not isinstance(node, dict):
+            return node
+        kind = node.get("is")
         if kind == "scalar":
-            return _number_array([written["value"]], written["dtype"])[0]
+            return _number_array([node["value"]], node["dtype"])[0]
         if kind == "float":
-            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[written["value"]]
+            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
         if kind == "floats":
-            return self._take(written["tensor"], "f8", 1).tolist()
+            return self._take(node["tensor"], "f8", 1).tolist()
         if kind == "array":
-            return self._array(written)
+            return self._decode_array(node)
         if kind == "labels":
-            return _number_array(written["values"], written["dtype"])
+            return _number_array(node["values"], node["dtype"])
         if kind == "words":
-            return self._words(written, level)
+            return self._decode_strings(node, level)
         if kind == "range":
-            return range(*map(_integer, written["items"]))
+            return range(*map(_integer, node["items"]))
         if kind == "dict":
-            keys, values = self.decode([written["keys"], written["values"]], level)
+            keys, values = self.decode([node["keys"], node["values"]], level)
             if len(set(keys)) != len(keys):
                 raise InvalidContent("a dict has a duplicate key")
             return dict(zip(keys, values, strict=True))
         if kind in SEQUENCES:
-            return SEQUENCES[kind](self.decode(_list(written["items"]), level))
+            return SEQUENCES[kind](self.decode(_list(node["items"]), level))
         raise InvalidContent(f"a value has the unknown kind {kind!r}")
 
     def _take(self, name: Any, dtype: str, n_axes: int | None = None) -> AnyArray:
@@ -182,37 +182,37 @@ class Reader:
             )
         return tensor
 
-    def _array(self, written: dict[str, Any]) -> AnyArray:
-        dtype = _known_type(written["dtype"], NUMBERS)
-        stored = self._take(written["tensor"], _kept_as(dtype))
-        axes = [_integer(axis) for axis in _list(written["axes"])]
+    def _decode_array(self, node: dict[str, Any]) -> AnyArray:
+        dtype = _known_type(node["dtype"], NUMBERS)
+        stored = self._take(node["tensor"], _kept_as(dtype))
+        axes = [_integer(axis) for axis in _list(node["axes"])]
         if sorted(axes) != list(range(stored.ndim)):
             raise InvalidContent("the axes of an array are not a permutation")
         with np.errstate(all="ignore"):
             array = stored.astype(dtype, copy=False)
         return array.transpose(np.argsort(axes)) if axes != sorted(axes) else array
 
-    def _words(self, written: dict[str, Any], level: int) -> AnyArray:
-        text = written["dtype"]
+    def _decode_strings(self, node: dict[str, Any], level: int) -> AnyArray:
+        text = node["dtype"]
         dtype = np.dtype(object) if text == "|O" else _known_type(text, WORDS)
-        values = self.decode(_list(written["values"]), level + 1)
+        values = self.decode(_list(node["values"]), level + 1)
         if dtype.kind == "U" and not all(type(value) is str for value in values):
             raise InvalidContent("an array of strings has values of another type")
         if dtype.kind == "U" and max(map(len, values), default=0) > dtype.itemsize // 4:
             raise InvalidContent("an array has strings longer than its type allows")
         codes = None
-        if "codes" in written:
-            codes = self._take(written["codes"], "i8")
+        if "codes" in node:
+            codes = self._take(node["codes"], "i8")
             if codes.size and not 0 <= codes.min() <= codes.max() < len(values):
                 raise InvalidContent("the codes of an array of strings are out of range")
         n_cells = len(values) + (0 if codes is None else codes.size)
         self.room -= n_cells * dtype.itemsize
         if self.room < 0:
             raise InvalidContent("its strings would take too much memory")
-        words = np.empty(len(values), dtype=dtype)
+        strings = np.empty(len(values), dtype=dtype)
         for place, value in enumerate(values):  # one by one, since a value can be a list
-            words[place] = value
-        return words if codes is None else words[codes]
+            strings[place] = value
+        return strings if codes is None else strings[codes]
 
 
 def _number_type(dtype: np.dtype[Any]) -> str:
@@ -223,8 +223,8 @@ def _number_type(dtype: np.dtype[Any]) -> str:
     return dtype.str
 
 
-def _known_type(text: Any, known: re.Pattern[str]) -> np.dtype[Any]:
-    if not isinstance(text, str) or not known.fullmatch(text):
+def _known_type(text: Any, pattern: re.Pattern[str]) -> np.dtype[Any]:
+    if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidContent(f"it has values of the unsupported type {text!r}")
     return np.dtype(text)
 

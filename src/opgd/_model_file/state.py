@@ -27,10 +27,10 @@ def encode_estimator(
     name = type(estimator).__name__
     parts = ESTIMATORS[name]
     parameters, fitted = estimator.get_params(deep=False), dict(vars(estimator))
-    written: dict[str, Any] = {"estimator": name, "parameters": {}, "fitted": {}, "estimators": {}}
+    content: dict[str, Any] = {"estimator": name, "parameters": {}, "fitted": {}, "estimators": {}}
     for key, value in parameters.items():
         try:
-            written["parameters"][key] = _encode_parameter(
+            content["parameters"][key] = _encode_parameter(
                 key, value, writer, f"{prefix}parameters"
             )
         except NotStorable:
@@ -40,7 +40,7 @@ def encode_estimator(
         fitted.pop(key, None)
     for key in parts.estimators:
         inner = fitted.pop(key)
-        written["estimators"][key] = encode_estimator(inner, writer, f"{prefix}{key}.", left_out)
+        content["estimators"][key] = encode_estimator(inner, writer, f"{prefix}{key}.", left_out)
     if isinstance(estimator, GaussianModel) and "_projection" in fitted:
         for key in describe_projection(estimator, fitted["_projection"]):
             fitted.pop(key)
@@ -50,10 +50,10 @@ def encode_estimator(
             continue
         write = writer.labels if key == "classes_" else writer.encode
         try:
-            written["fitted"][key] = write(value, f"{prefix}{key}")
+            content["fitted"][key] = write(value, f"{prefix}{key}")
         except NotStorable as error:
             raise NotStorable(f"its {key} ({error})") from None
-    return written
+    return content
 
 
 def _encode_parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
@@ -93,17 +93,17 @@ def decode_estimator(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
     return estimator
 
 
-def _rebuild(written: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
-    name = written["estimator"]
+def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
+    name = content["estimator"]
     if name not in ESTIMATORS or only not in (None, name):
         raise InvalidContent(f"it contains an estimator of the unexpected type {name!r}")
     parts = ESTIMATORS[name]
-    parameters = {key: reader.decode(value) for key, value in written["parameters"].items()}
+    parameters = {key: reader.decode(value) for key, value in content["parameters"].items()}
     unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
     if unknown:
         raise InvalidContent(f"{name} has no parameter {min(unknown)!r} in this version of opgd")
-    fitted = {key: reader.decode(value) for key, value in written["fitted"].items()}
-    inner = _rebuild_estimators(parts, upgrade_estimators(written, version), reader, version)
+    fitted = {key: reader.decode(value) for key, value in content["fitted"].items()}
+    inner = _rebuild_estimators(parts, upgrade_estimators(content, version), reader, version)
     fitted = upgrade_fitted(fitted, inner, version)
     check_attributes(parts, fitted)
     estimator = parts.estimator(**parameters)
@@ -116,12 +116,12 @@ def _rebuild(written: dict[str, Any], reader: Reader, version: int, only: str | 
 
 
 def _rebuild_estimators(
-    parts: Parts, written: dict[str, Any], reader: Reader, version: int
+    parts: Parts, content: dict[str, Any], reader: Reader, version: int
 ) -> dict[str, Any]:
-    if set(written) != set(parts.estimators):
+    if set(content) != set(parts.estimators):
         raise InvalidContent(f"its estimators are not those of {parts.estimator.__name__}")
     return {
-        key: _rebuild(written[key], reader, version, only=name)
+        key: _rebuild(content[key], reader, version, only=name)
         for key, name in parts.estimators.items()
     }
 

@@ -121,8 +121,8 @@ class KernelDensities:
     def _density(self, scores: FloatArray, k: int) -> LineMixture:
         deviation = np.sqrt(variance_and_slope(scores, self.borrowed[k])[0])
         width = self._width(len(scores)) * deviation
-        one = np.ones(len(scores))
-        return LineMixture(one / len(scores), scores, width * one)
+        ones = np.ones(len(scores))
+        return LineMixture(ones / len(scores), scores, width * ones)
 
     def _width(self, n_samples: int) -> float:
         return self.bandwidth * reference_bandwidth(n_samples, 1)

@@ -39,7 +39,7 @@ class Solution:
 
     problem: Problem
     directions: FloatArray  # (q, R)
-    more: dict[str, Any] = field(default_factory=dict)  # further fitted attributes
+    attributes: dict[str, Any] = field(default_factory=dict)  # further fitted attributes
     notes: list[str] = field(default_factory=list)  # for the user
 
 
@@ -79,7 +79,7 @@ class Baseline(GaussianClassifier):
             priors = check_priors(self.priors, classes, prepared.classes.priors)
             solution = self._solve(Task(prepared, classes, priors))
             attributes = describe_gaussians(solution.problem, solution.directions)
-        attributes |= solution.more | {"classes_": classes, "priors_": priors}
+        attributes |= solution.attributes | {"classes_": classes, "priors_": priors}
         labels, columns = [str(label) for label in classes], self._column_names()
         warn_about_data(solution.problem, labels, columns, solution.notes, advice=self._advice)
         self._store(attributes)

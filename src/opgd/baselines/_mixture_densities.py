@@ -87,5 +87,5 @@ def _initial_gaussians(
     """
     variance = variance_and_slope(scores, borrowed)[0]
     offsets = ndtri((np.arange(number) + 0.5) / number)
-    rest = 1.0 - float(np.mean(offsets**2))
-    return scores.mean() + np.sqrt(variance) * offsets, np.full(number, variance * rest)
+    remainder = 1.0 - float(np.mean(offsets**2))
+    return scores.mean() + np.sqrt(variance) * offsets, np.full(number, variance * remainder)

@@ -65,12 +65,12 @@ class LikelihoodRatio:
         candidates = self.candidates()
         values = [self.value(candidate[None]) for candidate in candidates]
         best_starts = np.argsort(values)[::-1][:N_STARTS]
-        few = min(START_ITERATIONS, max_iter)
-        result = best_of([self._maximize(candidates[[i]], few, tol) for i in best_starts])
-        if result.converged or few == max_iter:
+        budget = min(START_ITERATIONS, max_iter)
+        result = best_of([self._maximize(candidates[[i]], budget, tol) for i in best_starts])
+        if result.converged or budget == max_iter:
             return result
-        rest = self._maximize(result.directions, max_iter - result.n_iter, tol)
-        return continued(result, rest)
+        continuation = self._maximize(result.directions, max_iter - result.n_iter, tol)
+        return continued(result, continuation)
 
     def _maximize(self, start: FloatArray, max_iter: int, tol: float) -> SolverResult:
         """Maximize the ratio until an iteration increases it by less than `tol`."""

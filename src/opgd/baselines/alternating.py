@@ -47,8 +47,8 @@ def alternate(
     objective = problem.objective
     directions, history, n_evaluations = start, [objective.value(start)], 0
     for _ in range(max_iter):
-        held = replace(objective, form=HeldForm(objective.gaussians(directions)))
-        step = maximize(held, directions, max_iter=n_steps, tol=tol)
+        fixed_objective = replace(objective, form=HeldForm(objective.gaussians(directions)))
+        step = maximize(fixed_objective, directions, max_iter=n_steps, tol=tol)
         # the length of directions matters only while the Gaussians are fixed
         directions = unit_rows(step.directions)
         history.append(objective.value(directions))

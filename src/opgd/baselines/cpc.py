@@ -61,9 +61,9 @@ class CommonAxesLikelihood:
 
     def _rotation(self, free: FloatArray) -> tuple[FloatArray, FloatArray]:
         skew = 0.5 * (free - free.T) * self.steps
-        one = np.eye(len(skew))
-        inverse = np.asarray(np.linalg.inv(one + skew), dtype=np.float64)
-        return (one - skew) @ inverse, inverse
+        identity = np.eye(len(skew))
+        inverse = np.asarray(np.linalg.inv(identity + skew), dtype=np.float64)
+        return (identity - skew) @ inverse, inverse
 
     def value(self, free: FloatArray) -> float:
         """Return the mean log-likelihood, up to a constant."""
@@ -94,8 +94,8 @@ def common_axes(
     n_iter, converged = 0, max_iter == 0
     while n_iter < max_iter and not converged:
         likelihood = CommonAxesLikelihood(covariances, priors, axes)
-        few = min(ITERATIONS_PER_START, max_iter - n_iter)
-        result = maximize(likelihood, np.zeros_like(axes), max_iter=few, tol=tol)
+        budget = min(ITERATIONS_PER_START, max_iter - n_iter)
+        result = maximize(likelihood, np.zeros_like(axes), max_iter=budget, tol=tol)
         axes = np.linalg.qr(likelihood.axes(result.directions).T)[0].T
         n_iter, converged = n_iter + max(result.n_iter, 1), result.converged
     return axes, n_iter, converged
