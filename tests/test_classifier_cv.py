@@ -498,7 +498,7 @@ def test_bad_parameter_is_refused(name, value, wine):
 
 
 def test_one_standard_error_needs_several_splits(wine):
-    with pytest.raises(ValueError, match="more than one split"):
+    with pytest.raises(ValueError, match="at least two splits"):
         OPGDClassifierCV(**SMALL | {"cv": 0.3}, rule="one_se").fit(*wine)
 
 

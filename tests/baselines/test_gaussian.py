@@ -795,7 +795,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(baseline, iris):
 @pytest.mark.parametrize(
     ("baseline", "message"),
     [
-        (CommonPrincipalComponents(max_iter=1), r"axes have not converged after max_iter=1"),
+        (CommonPrincipalComponents(max_iter=1), r"components have not converged after max_iter=1"),
         (MixtureDiscriminantAnalysis(max_iter=1), r"EM has not converged after max_iter=1"),
     ],
     ids=lambda own: str(own)[:3],

@@ -194,7 +194,7 @@ class Pursuit(AxesMixin, PosteriorClassifier):
             if number + 1 < n_components:
                 ratio = ratio.without(run.directions[0] / np.linalg.norm(run.directions))
         if self.max_iter > 0 and not all(run.converged for run in runs):
-            warn_not_converged("An axis has", self.max_iter)
+            warn_not_converged("A component has", self.max_iter)
         return runs
 
     def _log_densities(self, X: AnyArray) -> FloatArray:

@@ -82,7 +82,7 @@ class CommonAxesLikelihood:
         return value, 0.5 * (slope - slope.T) * self.steps
 
 
-def common_axes(
+def fit_common_components(
     covariances: FloatArray, priors: FloatArray, *, max_iter: int, tol: float
 ) -> tuple[FloatArray, int, bool]:
     """Return common components (R, R), the number of iterations, and whether they converged.
@@ -185,11 +185,11 @@ class CommonPrincipalComponents(AxesMixin, Baseline):
         to_columns = whitening.coordinates.unwhitener @ coordinates.whitener
         moments = map_to_features(regular, to_columns)
         n_components, notes = count_components(self.n_components, frame, coordinates.rank)
-        axes, n_iter, converged = common_axes(
+        axes, n_iter, converged = fit_common_components(
             moments.covariances, moments.priors, max_iter=self.max_iter, tol=self.tol
         )
         if not converged:
-            warn_not_converged("The common axes have", self.max_iter)
+            warn_not_converged("The common components have", self.max_iter)
         pooled = np.einsum("jr,rs,js->j", axes, moments.within, axes)
         directions = axes[np.argsort(-pooled, kind="stable")[:n_components]]
         directions = fix_signs(coordinates, directions)

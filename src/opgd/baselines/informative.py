@@ -165,7 +165,7 @@ class InformativeComponents(AxesMixin, Baseline):
         start = lda_axes(problem.classes, n_components)
         result = maximize(likelihood, start, max_iter=self.max_iter, tol=self.tol)
         if not result.converged:
-            warn_not_converged("The axes have", self.max_iter)
+            warn_not_converged("The components have", self.max_iter)
         span = likelihood.axes(result.directions)[0]
         directions = lda_axes(problem.classes.mapped(span.T), n_components) @ span
         directions = fix_signs(coordinates, directions)
