@@ -96,9 +96,8 @@ class OPGDClassifier(ProjectionClassifier):
     subsample : bool, default=True
         With 100,000 samples or more, start the search on 10,000 of them, increase their number
         fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
-        subsamples are deterministic. This needs about half as many passes over the data; set it to
-        False if the search should use all samples from the start, since it may then reach a
-        different local optimum.
+        subsamples are deterministic. This needs about half as many passes over the data, but may
+        end in a different local optimum; set it to False to use all samples from the start.
     n_jobs : int, default=None
         Number of threads, which does not change the result. None means 1, -1 all cores.
     verbose : int, default=0
