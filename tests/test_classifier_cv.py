@@ -29,7 +29,7 @@ from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._fit.problem import pose, prepare
 from opgd._model_selection.calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
 from opgd._model_selection.path import Sample, Setting, end_settings, grow, try_settings
-from opgd.classifier_cv import thinned_counts
+from opgd.classifier_cv import thin_counts
 from opgd.core.engines import RowEngine
 
 SMALL = {"shrinkage": (0.0, 0.5), "ridge": 0.0, "n_components": (1, 2), "cv": 3}
@@ -49,10 +49,10 @@ def cancer():
 
 
 def test_counts_are_dense_first_and_end_at_the_most():
-    assert thinned_counts(4) == [1, 2, 3, 4]
-    assert thinned_counts(12) == list(range(1, 13))
-    assert thinned_counts(13) == [1, 2, 3, 4, 5, 6, 8, 10, 13]
-    counts = thinned_counts(500)
+    assert thin_counts(4) == [1, 2, 3, 4]
+    assert thin_counts(12) == list(range(1, 13))
+    assert thin_counts(13) == [1, 2, 3, 4, 5, 6, 8, 10, 13]
+    counts = thin_counts(500)
     assert counts[-1] == 500
     assert len(counts) < 25
 
@@ -111,7 +111,7 @@ def test_outcomes_are_those_of_the_classifier_they_stand_for(wine):
     X, y = wine
     train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
     sample = Sample(X, y.astype(np.intp), None, np.arange(3))
-    settings = end_settings([0.0], [0.0, 0.1], all_axes=True)
+    settings = end_settings([0.0], [0.0, 0.1], all_components=True)
     outcomes = try_settings(sample, (train, test), settings, [1, 2], None)
     assert len(outcomes) > len(settings)
     for own in outcomes:
@@ -375,9 +375,9 @@ def test_more_axes_than_dimensions_are_cut(wine):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ridge": ()}, "is empty"),
+        ({"ridge": ()}, "at least one value"),
         ({"n_components": []}, "n_components is empty"),
-        ({"cv": []}, "cv has no splits"),
+        ({"cv": []}, "cv gives no splits"),
     ],
 )
 def test_nothing_to_try_is_said(arguments, message, wine):
@@ -397,7 +397,7 @@ def test_given_splits_may_be_lists_masks_or_fixed_with_weights(wine):
         model = OPGDClassifierCV(**SMALL | {"cv": cv}).fit(X, y, sample_weight=weights)
         assert model.n_splits_ == 3
     empty = [(np.arange(10, 178), np.arange(10))]
-    with pytest.raises(ValueError, match="without rows"):
+    with pytest.raises(ValueError, match="no training or no test samples"):
         OPGDClassifierCV(**SMALL | {"cv": empty}).fit(X, y, sample_weight=weights)
 
 
@@ -498,7 +498,7 @@ def test_bad_parameter_is_refused(name, value, wine):
 
 
 def test_one_standard_error_needs_several_splits(wine):
-    with pytest.raises(ValueError, match="more than one split"):
+    with pytest.raises(ValueError, match="at least two splits"):
         OPGDClassifierCV(**SMALL | {"cv": 0.3}, rule="one_se").fit(*wine)
 
 

@@ -283,9 +283,9 @@ def test_a_fit_that_fails_gives_nan_and_a_warning(error, iris):
 @pytest.mark.parametrize(
     ("estimators", "message"),
     [
-        (["LDA", "SVM"], r"unknown names \['SVM'\]; there are \['LDA'"),
-        ("LDA", "dict by name or a list of names"),
-        (3, "dict by name or a list of names"),
+        (["LDA", "SVM"], r"unknown names \['SVM'\]; known names are \['LDA'"),
+        ("LDA", "a list of names or a dict"),
+        (3, "a list of names or a dict"),
         ({}, "empty"),
         ([], "empty"),
     ],
@@ -343,7 +343,7 @@ def test_labels_in_a_column_are_labels_or_refused(model, iris):
         ({"groups": np.arange(149)}, "inconsistent"),
         ({"cv": 1}, "n_splits=2 or more"),
         ({"cv": 0.3}, "cv"),
-        ({"cv": []}, "cv has no splits"),
+        ({"cv": []}, "cv gives no splits"),
         ({"inner_cv": 1.5}, "inner_cv"),
         ({"inner_cv": 0.0}, "inner_cv"),
         ({"inner_cv": "five"}, "cv"),

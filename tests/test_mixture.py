@@ -143,7 +143,7 @@ def test_penalized_gradient_in_every_metric_agrees_with_central_differences(wine
 def test_one_direction_taken_for_two_is_said_with_metric_identity_only(load):
     X, y, _ = load("seeds")
     X = StandardScaler().fit_transform(X)
-    with pytest.warns(DataWarning, match=r"axes 1 and 2 have a correlation of 0\.9"):
+    with pytest.warns(DataWarning, match=r"components 1 and 2 have a correlation of 0\.9"):
         paper = OPGDMixture(3, metric="identity", random_state=0).fit(X)
     assert abs(np.corrcoef(paper.transform(X).T)[0, 1]) > 0.9
     model = OPGDMixture(3, random_state=0).fit(X)
@@ -689,9 +689,9 @@ def test_clusters_are_numbered_by_weight(rng):
 @pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
 def test_more_clusters_than_rows_are_refused(init, rng):
     X = rng.normal(size=(6, 2))
-    with pytest.raises(ValueError, match=r"n_clusters=7 is more than the 6 rows"):
+    with pytest.raises(ValueError, match=r"n_clusters=7 is larger than n_samples=6"):
         OPGDMixture((2, 7), init=init).fit(X)
-    with pytest.raises(ValueError, match=r"n_clusters=4 is more than the 3 rows"):
+    with pytest.raises(ValueError, match=r"n_clusters=4 is larger than n_samples=3"):
         OPGDMixture(4, init=init).fit(X, sample_weight=[1, 0, 1, 0, 1, 0])
 
 
@@ -888,7 +888,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(wine):
     model = OPGDMixture(3, random_state=0).fit(X)
     before = pickle.dumps(model)
     for bad in (X[:2], np.where(X > 1000, np.nan, X), np.ones_like(X)):
-        with pytest.raises(ValueError, match=r"rows|NaN|constant"):
+        with pytest.raises(ValueError, match=r"n_samples|NaN|constant"):
             model.fit(bad)
     assert pickle.dumps(model) == before
 
@@ -937,7 +937,7 @@ def test_empty_clusters_are_said(rng):
     mixture.means_ = np.vstack([[X[y == k].mean(axis=0) for k in (0, 1)], X.mean(axis=0) + 1e3])
     mixture.covariances_ = np.stack([np.cov(X[y == 0].T)] * 3)
     with pytest.warns(
-        DataWarning, match="of 3 clusters, these have no rows: 2; is init in the units"
+        DataWarning, match="of 3 clusters, these have no samples: 2; check that init was fitted"
     ):
         model = OPGDMixture(3, init=mixture).fit(X)
     assert same_partition(model.labels_, y)

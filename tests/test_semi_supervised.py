@@ -849,7 +849,7 @@ def test_scores_need_a_labeled_row_that_counts(iris):
     few = some_of(y)
     model = OPGDSemiSupervised(n_components=1).fit(X, few)
     weights = np.where(few < 0, 1.0, 0.0)
-    with pytest.raises(ValueError, match="no labeled rows to score"):
+    with pytest.raises(ValueError, match="no labeled samples with positive weight"):
         model.score(X, few, sample_weight=weights)
     weights[0] = 2.0
     assert model.score(X, few, sample_weight=weights) == model.score(X[:1], few[:1])

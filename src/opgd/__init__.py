@@ -27,8 +27,8 @@ __all__ = [
     "write_report",
 ]
 
-# Names are imported when they are first used: `opgd --help` should not wait for scikit-learn.
-_HOMES = {
+# Names are imported on first use, so that `opgd --help` does not import scikit-learn.
+_MODULES = {
     "DataWarning": "opgd._utils.warnings",
     "OPGDClassifier": "opgd.classifier",
     "OPGDClassifierCV": "opgd.classifier_cv",
@@ -42,9 +42,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'opgd' has no attribute {name!r}")
-    value = globals()[name] = getattr(_importlib.import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(_importlib.import_module(_MODULES[name]), name)
     return value
 
 

@@ -1,4 +1,4 @@
-"""OPGDClassifier: the paper's Section 3."""
+"""OPGDClassifier, the supervised method of the paper's Section 3."""
 
 from typing import Any, Self
 
@@ -25,107 +25,124 @@ from opgd.core.types import AnyArray
 
 
 class OPGDClassifier(ProjectionClassifier):
-    """Gaussian discriminant on the linear axes that tell classes apart best.
+    r"""Gaussian discriminant analysis on an optimal linear projection.
 
-    Finds the projection V that maximizes the log posterior probability of the rows' own classes,
+    The projection :math:`V` maximizes the log posterior probability of the true classes,
 
-        l(V) = sum_i log( pi_yi phi_yi(V'x_i) / sum_k pi_k phi_k(V'x_i) ),
+    .. math::
 
-    where phi_k is the Gaussian density with mean V'mu_k and covariance V'Sigma_k V, or its
-    diagonal. Unlike LDA it gives any number of axes for any number of classes and lets covariances
-    differ; unlike QDA it has axes. A default fit uses no randomness, and does not depend on units
-    or origins of the columns.
+        \ell(V) = \sum_i \log \frac{\pi_{y_i} \phi_{y_i}(V^\top x_i)}
+                                   {\sum_k \pi_k \phi_k(V^\top x_i)},
+
+    where :math:`\phi_k` is the Gaussian density with mean :math:`V^\top \mu_k` and covariance
+    :math:`V^\top \Sigma_k V` (``covariance_type="full"``) or its diagonal
+    (``covariance_type="diag"``).
+
+    Unlike LDA, it allows any number of components for any number of classes, and covariances that
+    differ between classes. Unlike QDA, it reduces the dimension. With default parameters the fit
+    uses no random numbers, and it does not depend on the units or origins of the features.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes, from 1 to n_features. None means ``min(n_features, max(2, n_classes - 1))``:
-        a problem of two classes deserves a picture too; or as many as `init` has, if components are
-        given. Where rows differ in fewer dimensions than that, all of those are used, and a warning
-        says so if a number was given.
+        Number of components, from 1 to n_features. None means
+        ``min(n_features, max(2, n_classes - 1))``, or the number of components in `init` if it is
+        an array. The number is reduced to the number of dimensions that the samples span, with a
+        warning if `n_components` was set.
     n_subclasses : int, dict or "auto", default=1
-        Gaussians per class, the same for all or by label (labels left out have one). A class is
-        split by k-means; its probability is the sum over its Gaussians, which are drawn a little
-        towards what they have in common. "auto" chooses for each class by a penalized likelihood,
-        at most one Gaussian for every ``2 (d + 1)`` rows, where d is the number of dimensions in
-        which rows differ, and at most eight.
+        Number of Gaussians per class: one number for all classes, or a dict by label (1 for labels
+        that are not in it). Use more than one when classes have several modes. Each class is split
+        by k-means, its density is the mixture of its Gaussians, and their covariances are shrunk
+        slightly toward the covariance they have in common. "auto" selects the number for each class
+        by a penalized likelihood, up to 8 and up to one Gaussian per ``2 * (d + 1)`` samples, where
+        d is the number of dimensions that the samples span.
     covariance_type : {"diag", "full"}, default="diag"
-        Covariances inside the projection: the diagonal (the paper) or all of V'Sigma_k V.
+        Covariances of the projected Gaussians: diagonal (as in the paper) or full.
     shrinkage : float or "auto", default=0.0
-        Share of the pooled covariance in each class's, from 0 to 1. "auto" estimates the share
-        with the least expected error for each class (as Ledoit-Wolf and OAS, in closed form).
+        Weight of the pooled covariance in each class covariance, from 0 (none) to 1 (all classes
+        have the pooled covariance). Increase it when classes have few samples. "auto" estimates, in
+        closed form and for each class, the weight with the smallest expected error, similar to
+        Ledoit-Wolf and OAS.
     ridge : float, default=0.0
-        Share of the identity (on standardized columns, at the average within-class variance) in
-        each covariance, from 0 to 1.
+        Weight of the identity matrix in each covariance, from 0 to 1. The identity refers to
+        standardized features and is scaled by the average within-class variance. Increase it when
+        features are many or nearly collinear.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows. A pandas Series goes by
-        its index.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
-        First guess of the projection: "lda" is the LDA axes followed by the directions in which
-        class variances differ most, "paper" the matrix of the paper's Section 3.2, "save" sliced
-        average variance, "pca" principal components of standardized columns; or components of
-        shape (n_components, n_features). "auto" climbs ten iterations from "lda" and from "pca" and
-        goes on from the better.
+        Initial components:
+
+        - "lda": the LDA components, followed by the directions in which class variances differ
+          most;
+        - "paper": the initialization of the paper's Section 3.2;
+        - "save": sliced average variance estimation;
+        - "pca": principal components of the standardized features;
+        - "random": random directions;
+        - "auto": ten iterations each from "lda" and "pca", continued from the better of the two;
+        - array-like of shape (n_components, n_features): the components themselves.
     n_init : int, default=1
-        Number of searches; those after the first begin at random.
+        Number of searches, of which the best is kept. All but the first start from random
+        components. Increase it when the result depends on the initialization.
     max_iter : int, default=500
-        Most iterations of a search. 0 keeps the first guess.
+        Maximum number of iterations of each search. With 0 the initial components are kept.
     tol : float, default=1e-6
-        A search ends when no entry of the gradient of the mean log posterior (in whitened
-        coordinates) is larger.
+        A search has converged when no entry of the gradient of the mean log posterior, in whitened
+        coordinates, exceeds `tol` in absolute value.
     warm_start : bool, default=False
-        Begin at the components of the last fit, if there was one of the same shape.
+        Whether to start from the components of the previous fit, if they have the same shape.
     random_state : int, RandomState instance or None, default=None
-        Used by random starts.
+        Seed of random initial components.
     subsample : bool, default=True
-        Begin the search on samples where there are 100000 rows or more: ten thousand rows, then
-        five times as many, up to a quarter of all; the search then goes on with all rows to the
-        same `tol`. The samples are always the same ones. It costs about half the passes over the
-        rows, and may end in another optimum than a search among all rows from the beginning.
+        With 100,000 samples or more, start the search on 10,000 of them, increase their number
+        fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
+        subsamples are deterministic. This needs about half as many passes over the data, but may
+        end in a different local optimum; set it to False to use all samples from the start.
     n_jobs : int, default=None
-        Threads that share the rows, for the same result; None means one, -1 all cores.
+        Number of threads, which does not change the result. None means 1, -1 all cores.
     verbose : int, default=0
-        Above 0, print the log-likelihood every ``verbose`` iterations.
+        If positive, print the log-likelihood every ``verbose`` iterations.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes, V'. Their pooled within-class variance (with the ridge) is one, the largest
-        loading on standardized columns is positive, and they are in the paper's order: each adds
-        most to those before it.
+        The components, :math:`V^\top`. Each has pooled within-class variance 1 (including the
+        ridge), and its largest loading on standardized features is positive. They are ordered as in
+        the paper: each adds the most to the objective of those before it.
     n_components_ : int
-        Number of axes found.
+        Number of components.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     priors_ : ndarray of shape (n_classes,)
-        Class probabilities.
+        Class prior probabilities.
     means_ : ndarray of shape (n_gaussians, n_features)
         Means of the Gaussians.
     covariances_ : ndarray of shape (n_gaussians, n_features, n_features)
-        Their covariances (divisor n_k), with shrinkage and ridge.
+        Covariances of the Gaussians (divided by n_k, not n_k - 1), after shrinkage and ridge.
     projected_means_ : ndarray of shape (n_gaussians, n_components_)
-        Means on the axes, in the units of `transform`.
+        Means of the projected Gaussians, in the units of `transform`.
     projected_variances_ : ndarray of shape (n_gaussians, n_components_)
-        Variances on the axes; covariances, (n_gaussians, n_components_, n_components_), if
-        ``covariance_type="full"``.
+        Variances of the projected Gaussians; with ``covariance_type="full"`` their covariances, of
+        shape (n_gaussians, n_components_, n_components_).
     gaussian_classes_ : ndarray of shape (n_gaussians,)
-        Index into `classes_` of the class that each Gaussian belongs to.
+        Index into `classes_` of the class of each Gaussian.
     log_likelihood_ : float
-        l(V), the sum of log posterior probabilities of the training rows' own classes.
+        :math:`\ell(V)`, the sum of the log posterior probabilities of the true classes.
     component_log_likelihoods_ : ndarray of shape (n_components_,)
-        l(V) with the first 1, 2, ... axes.
+        :math:`\ell(V)` with the first 1, 2, ... components.
     component_shares_ : ndarray of shape (n_components_,)
-        Gain of l(V) by each axis, as a share of the gain by all.
+        Increase of :math:`\ell(V)` due to each component, as a share of the total increase.
     n_iter_, n_evaluations_ : int
-        Iterations of the search that won; evaluations of l(V) and its gradient in all searches.
+        Number of iterations of the best search; number of evaluations of :math:`\ell(V)` and its
+        gradient in all searches.
     converged_ : bool
-        Whether the search ended by `tol`.
+        Whether the best search reached `tol`.
     loss_curve_ : list of float
-        Minus the mean log posterior before the search and after each iteration.
+        Negative mean log posterior before the search and after each iteration.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all are strings.
+        Names of the features seen during `fit`. Defined only if all names are strings.
 
     References
     ----------
@@ -181,24 +198,27 @@ class OPGDClassifier(ProjectionClassifier):
     @restore_on_failure
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the axes and the Gaussians on them.
+        """Fit the projection and the projected Gaussians.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training samples.
         y : array-like of shape (n_samples,)
-            Labels of any one type.
+            Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            Sample weights. A weight of 2 is equivalent to repeating the sample; samples of weight 0
+            are ignored.
 
         Returns
         -------
         self : OPGDClassifier
+            Fitted estimator.
         """
         self._check_parameters()
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        last = getattr(self, "components_", None) if self.warm_start else None
+        previous = getattr(self, "components_", None) if self.warm_start else None
         engine, classes = self._read_samples(X, y, sample_weight)
         check_n_components(self.n_components, engine.n_features)
         with one_blas_thread():
@@ -212,7 +232,7 @@ class OPGDClassifier(ProjectionClassifier):
                 ridge=self.ridge,
             )
             progress = self._watch(problem, classes, data)
-            directions, summary, notes = self._optimize(problem, rng, progress, last)
+            directions, summary, notes = self._optimize(problem, rng, progress, previous)
             attributes = self._describe(problem, classes, directions) | summary
         warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
         progress.finish(self._store(attributes))
@@ -223,7 +243,7 @@ class OPGDClassifier(ProjectionClassifier):
         check_flag("warm_start", self.warm_start)
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
-        """Return an engine of the samples of positive weight, and the classes."""
+        """Return an engine over the samples with positive weight, and the class labels."""
         if is_lazy(X):
             from opgd._dask.inputs import lazy_rows
 

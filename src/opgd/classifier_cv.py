@@ -1,4 +1,4 @@
-"""OPGDClassifierCV: the number of axes and the regularization, chosen on rows left out."""
+"""OPGDClassifierCV, which selects the number of components and the regularization."""
 
 import warnings
 from collections import defaultdict
@@ -21,7 +21,7 @@ from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import AxesMixin
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.path import Outcome, Sample, Setting, end_settings, try_settings
-from opgd._model_selection.results import aligned, choose, tabulate
+from opgd._model_selection.results import align_paths, select_model, tabulate
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
 from opgd._utils.validation import (
     check_choice,
@@ -37,27 +37,31 @@ from opgd._utils.warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray, IntArray
 
-FEW_AXES = 12
+MAX_FULL_GRID = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.3
 QUICK_SCORINGS = ("accuracy", "neg_log_loss")
-CHANCE = 0.01
-"""Share of the log-likelihood by which two fits may differ without one being better."""
+LIKELIHOOD_MARGIN = 0.01
+"""Relative difference below which two log-likelihoods are considered equal."""
 
 
-def thinned_counts(most: int) -> list[int]:
-    """All numbers up to twelve; for more, all up to six and then each about 1.3 times the last."""
-    dense = most if most <= FEW_AXES else DENSE_COUNTS
+def thin_counts(maximum: int) -> list[int]:
+    """Return numbers of components to try, from 1 to `maximum`.
+
+    These are all numbers if there are at most twelve; otherwise all up to six, then each about 1.3
+    times the previous one.
+    """
+    dense = maximum if maximum <= MAX_FULL_GRID else DENSE_COUNTS
     counts = list(range(1, dense + 1))
-    while counts[-1] < most:
-        counts.append(min(most, max(counts[-1] + 1, round(COUNT_RATIO * counts[-1]))))
+    while counts[-1] < maximum:
+        counts.append(min(maximum, max(counts[-1] + 1, round(COUNT_RATIO * counts[-1]))))
     return counts
 
 
 def delegate_to_best(name: str) -> Any:
     """Return a property that reads an attribute of `best_estimator_`."""
 
-    def read(self: Any) -> Any:
+    def read_attribute(self: Any) -> Any:
         try:
             best = self.__dict__["best_estimator_"]
         except KeyError:
@@ -66,83 +70,93 @@ def delegate_to_best(name: str) -> Any:
             ) from None
         return getattr(best, name)
 
-    return property(read, doc=f"`{name}` of `best_estimator_`.")
+    return property(read_attribute, doc=f"`{name}` of `best_estimator_`.")
 
 
 class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
-    """OPGDClassifier with its settings chosen by cross-validation.
+    r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
-    On each split a path of axes is grown for every combination of the other settings: the axes
-    found so far and the next ones are optimized together, so many numbers of axes cost little more
-    than the last. Two neighbors that need no search are always tried as well and win where rows
-    are few: reduced-rank LDA, and regularized discriminant analysis on all axes. The chosen model
-    is fitted to all rows, from the components that did best on the rows left out (the paper) and
-    from the default start; the first is kept, unless the log-likelihood of the second is higher by
-    more than one percent.
+    For each split and each combination of the other hyperparameters, models with an increasing
+    number of components are fitted: the components found so far and the new ones are optimized
+    together, so trying many numbers of components costs little more than trying the largest.
+    Reduced-rank LDA and regularized discriminant analysis on all components, which need no search
+    and are often best for small samples, are always among the candidates.
+
+    The selected model is fitted to all samples twice: starting from the components that scored best
+    on held-out samples (as in the paper) and from the default initialization. The first fit is
+    kept unless the log-likelihood of the second is higher by more than one percent.
+
+    With ``calibrate=True``, probabilities are calibrated by a temperature :math:`T`,
+
+    .. math::
+
+        p_{ik} = \frac{(\pi_k \phi_k(V^\top x_i))^{1 / T}}
+                      {\sum_l (\pi_l \phi_l(V^\top x_i))^{1 / T}}.
 
     Parameters
     ----------
     n_components : int, sequence of int or None, default=None
-        Numbers of axes to try. None means all from 1 to n_features; of more than twelve, 1 to 6 and
-        then each about 1.3 times the last, n_features, and ``n_classes - 1``. A path ends early
-        where it tells the training rows apart completely, or where four numbers in a row bring
-        neither less error nor less log-loss on the rows left out. Where numbers are given, no other
-        number is chosen: LDA is tried with those among them that it can have, RDA if n_features is
-        among them.
+        Numbers of components to try. None means all numbers from 1 to n_features if there are at
+        most 12; otherwise 1 to 6, then each about 1.3 times the previous one up to n_features, and
+        ``n_classes - 1``. No larger numbers are tried once the training samples are separated
+        completely, or once four successive numbers have decreased neither the error nor the
+        log-loss on held-out samples. If numbers are given, only these can be selected: LDA is tried
+        with those it allows, and RDA if n_features is among them.
     shrinkage, ridge : float or sequence, default=(0, 0.1, 0.5) and (0, 0.05, 0.3)
-        Values to try, see `OPGDClassifier`; "auto" may be among the shrinkages.
+        Values to try; see `OPGDClassifier`. Shrinkages may include "auto".
     n_subclasses : int, "auto", dict or sequence of these, default=(1,)
-        Values to try.
+        Values to try; see `OPGDClassifier`.
     covariance_type : {"diag", "full"} or sequence of these, default=("diag",)
-        Values to try.
+        Values to try; see `OPGDClassifier`.
     cv : int, float, splitter or iterable of splits, default=5
-        Number of stratified folds; a share between 0 and 1 to be left out once (the paper's
-        validation share); or anything scikit-learn takes.
+        Cross-validation scheme. An int is the number of stratified folds, a float between 0 and 1
+        the share of samples in a single stratified validation set (as in the paper). A splitter or
+        an iterable of (train, test) indices is used as in `GridSearchCV`.
     scoring : str or callable, default="accuracy"
-        A scorer of scikit-learn; the larger the better. "neg_log_loss" is that of calibrated
-        probabilities if `calibrate`; any other scorer sees models before calibration.
+        A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
+        if ``calibrate=True``; all other scorers are given models that are not calibrated.
     calibrate : bool, default=True
-        Fit one temperature to the predictions for rows left out, and divide log joint densities by
-        it: probabilities become honest, predictions stay (those with the priors of the fit).
+        Whether to fit the temperature on held-out samples. It improves predicted probabilities and
+        does not change predicted classes, unless other priors are passed for prediction.
     rule : {"best", "one_se"}, default="best"
-        "best" takes the highest mean score, then the least log-loss, then the fewest parameters;
-        "one_se" the fewest parameters among models within one standard error of the best.
+        How to select a model. "best" is the highest mean score; ties are broken by the lower
+        log-loss, then by fewer parameters. "one_se" is the model with the fewest parameters within
+        one standard error of the best score.
     n_jobs : int, default=None
-        Processes that share splits and settings; None means one, -1 all cores.
+        Number of parallel processes over splits and hyperparameters. None means 1, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows left out where `cv` is a share.
+        Seed for drawing the validation set if `cv` is a float.
     verbose : int, default=0
-        Above 0, print a line for every path.
+        If positive, print a line for each split and combination of hyperparameters.
 
     Attributes
     ----------
     best_estimator_ : OPGDClassifier
-        The chosen model, fitted to all rows, with the temperature. Its attributes
+        The selected model, fitted to all samples, with the temperature. Its attributes
         (`components_`, `classes_`, `priors_`, `means_`, `covariances_`, `projected_means_`,
-        `projected_variances_`,
-        `gaussian_classes_`, `log_likelihood_`, `component_log_likelihoods_`,
-        `component_shares_`, `n_components_`, `n_iter_`, `n_evaluations_`, `converged_`,
-        `loss_curve_`) are attributes of this estimator too.
+        `projected_variances_`, `gaussian_classes_`, `log_likelihood_`,
+        `component_log_likelihoods_`, `component_shares_`, `n_components_`, `n_iter_`,
+        `n_evaluations_`, `converged_`, `loss_curve_`) are also attributes of this estimator.
     best_params_ : dict
-        Its settings.
+        Hyperparameters of the selected model.
     best_score_ : float
-        Its mean score on rows left out.
+        Mean score of the selected model on held-out samples.
     best_index_ : int
-        Its place in `cv_results_`.
+        Index of the selected model in `cv_results_`.
     temperature_ : float
-        What log joint densities are divided by for probabilities; 1 without `calibrate`.
+        Temperature by which log joint densities are divided; 1 if ``calibrate=False``.
     cv_results_ : dict of arrays
-        One entry for every model: `params`, `param_n_components`, ..., `split0_test_score`, ...,
+        Results of each model: `params`, `param_n_components`, ..., `split0_test_score`, ...,
         `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
-        `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all rows left out),
-        `temperature`, `n_parameters`. Where the path of a split ended before those of others, it
-        counts with its last model.
+        `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
+        `temperature`, `n_parameters`. For a split on which the number of components stopped
+        growing earlier than on others, the results of its largest model are used.
     n_splits_ : int
         Number of splits.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all are strings.
+        Names of the features seen during `fit`. Defined only if all names are strings.
 
     References
     ----------
@@ -192,24 +206,26 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **params: Any
     ) -> Self:
-        """Try all settings on all splits, and fit the best to all rows.
+        """Select hyperparameters by cross-validation and refit on all samples.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training samples.
         y : array-like of shape (n_samples,)
-            Labels of any one type.
+            Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of rows, in fitting and in scoring.
+            Sample weights, used for fitting and for scoring.
         groups : array-like of shape (n_samples,), default=None
-            Groups of rows for splitters that keep them together.
+            Group of each sample, for splitters such as `GroupKFold`.
         **params : dict
-            Metadata for the splitter and the scorer, where scikit-learn's metadata routing is
-            enabled and they request it.
+            Metadata requested by the splitter or the scorer. Requires that scikit-learn's metadata
+            routing is enabled.
 
         Returns
         -------
         self : OPGDClassifierCV
+            Fitted estimator.
         """
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         routed = self._route({"sample_weight": sample_weight, "groups": groups, **params})
@@ -219,8 +235,8 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         counts = self._counts(sample, rank)
         splits = self._splits(sample, split_params)
         if self.rule == "one_se" and len(splits) < 2:
-            raise ValueError("rule='one_se' needs more than one split; choose another cv.")
-        settings = self._settings(all_axes=counts[-1] >= rank)
+            raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
+        settings = self._settings(all_components=counts[-1] >= rank)
         progress = TaskProgress(self, data, len(splits) * len(settings) + 1)
         outcomes = self._try_all(sample, counts, splits, settings, progress)
         table = tabulate(
@@ -229,9 +245,9 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             by_log_loss=self.scoring == "neg_log_loss",
             calibrate=self.calibrate,
         )
-        best = choose(table, rule=self.rule, calibrate=self.calibrate)
-        found = self._best_components(table, best, outcomes[best])
-        model = self._refit(X, y, sample_weight, table["params"][best], found)
+        best = select_model(table, rule=self.rule, calibrate=self.calibrate)
+        components = self._best_components(table, best, outcomes[best])
+        model = self._refit(X, y, sample_weight, table["params"][best], components)
         if self.calibrate:
             model._set_temperature(float(table["temperature"][best]))
         attributes = {
@@ -246,18 +262,18 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
 
     @property
     def best_params_(self) -> dict[str, Any]:
-        """Settings of the chosen model."""
+        """Hyperparameters of the selected model."""
         params: dict[str, Any] = self.cv_results_["params"][self.best_index_]
         return params
 
     @property
     def best_score_(self) -> float:
-        """Mean score of the chosen model on held-out samples."""
+        """Mean score of the selected model on held-out samples."""
         return float(self.cv_results_["mean_test_score"][self.best_index_])
 
     @property
     def temperature_(self) -> float:
-        """Divisor of log joint densities."""
+        """Temperature by which log joint densities are divided."""
         return self._projection.temperature
 
     _projection = delegate_to_best("_projection")
@@ -280,7 +296,7 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
     loss_curve_ = delegate_to_best("loss_curve_")
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata go to this estimator, its splitter and its scorer.
+        """Return the metadata routing of this estimator, its splitter and its scorer.
 
         Returns
         -------
@@ -296,29 +312,29 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         return router
 
     def _route(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the metadata of the splitter ("split") and of the scorer ("score")."""
-        given = {name: value for name, value in params.items() if value is not None}
+        """Return the metadata for the splitter ("split") and for the scorer ("score")."""
+        metadata = {name: value for name, value in params.items() if value is not None}
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given)
+            routed = process_routing(self, "fit", **metadata)
             scorer = routed.scorer.score if "scorer" in routed else {}
             return {"split": dict(routed.splitter.split), "score": dict(scorer)}
-        unknown = set(given) - {"sample_weight", "groups"}
+        unknown = set(metadata) - {"sample_weight", "groups"}
         if unknown:
             raise TypeError(
                 f"fit got unexpected metadata {sorted(unknown)}; to pass them to the splitter or "
                 "the scorer, enable metadata routing with sklearn.set_config."
             )
-        weights = given.get("sample_weight")
+        weights = metadata.get("sample_weight")
         takes_weights = not self._is_quick() and "sample_weight" in (
             signature(get_scorer(self.scoring)).parameters
         )
         return {
-            "split": {"groups": given.get("groups")},
+            "split": {"groups": metadata.get("groups")},
             "score": {"sample_weight": weights} if takes_weights and weights is not None else {},
         }
 
     def _is_quick(self) -> bool:
-        """Whether the score follows from the log joints, without a scorer of scikit-learn."""
+        """Return whether the score follows from log joint densities, without a scorer."""
         return isinstance(self.scoring, str) and self.scoring in QUICK_SCORINGS
 
     def _check_data(
@@ -336,9 +352,9 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             }
             for use, values in routed.items()
         }
-        drawn_here = self.cv is None or isinstance(self.cv, Real)
-        if weights is not None and not np.all(weights) and drawn_here:
-            # splits that are given refer to all samples; ours need not see these
+        default_splits = self.cv is None or isinstance(self.cv, Real)
+        if weights is not None and not np.all(weights) and default_splits:
+            # a splitter or splits passed by the user refer to all samples, including these
             present = weights > 0
             X, y, weights = X[present], y[present], weights[present]
             metadata = {
@@ -364,40 +380,44 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         check_n_jobs(self.n_jobs)
 
     def _counts(self, sample: Sample, rank: int) -> list[int]:
-        """Numbers of axes, of which there are no more than dimensions in which rows differ."""
+        """Return the numbers of components to try, none larger than the rank of the samples."""
         if self.n_components is None:
-            most_lda = min(rank, max(1, len(sample.classes) - 1))
-            return sorted({*thinned_counts(rank), most_lda})
+            max_lda = min(rank, max(1, len(sample.classes) - 1))
+            return sorted({*thin_counts(rank), max_lda})
         n_features = sample.X.shape[1]
         counts = {
             min(check_integer("n_components", value, 1, n_features), rank)
             for value in _values(self.n_components)
         }
         if not counts:
-            raise ValueError("n_components is empty: there is no number of axes to try.")
+            raise ValueError("n_components is empty; pass at least one number of components.")
         return sorted(counts)
 
-    def _settings(self, *, all_axes: bool) -> list[list[Setting]]:
-        """What to try, by task: every point of the grid, and all ends together."""
+    def _settings(self, *, all_components: bool) -> list[list[Setting]]:
+        """Return the settings of each task: one per grid point, and one for LDA and RDA."""
         shrinkages, ridges = _values(self.shrinkage), _values(self.ridge)
         grid = product(
             _values(self.covariance_type), _values(self.n_subclasses), shrinkages, ridges
         )
         points = list({repr(point): Setting(*point) for point in grid}.values())
         if not points:
-            raise ValueError("shrinkage, ridge, n_subclasses or covariance_type is empty.")
-        return [[point] for point in points] + [end_settings(shrinkages, ridges, all_axes)]
+            raise ValueError(
+                "shrinkage, ridge, n_subclasses and covariance_type each need at least one value."
+            )
+        return [[point] for point in points] + [end_settings(shrinkages, ridges, all_components)]
 
     def _splits(self, sample: Sample, params: dict[str, Any]) -> list[tuple[IntArray, IntArray]]:
         cv = self.cv
         if isinstance(cv, Real) and not isinstance(cv, int | np.integer):
             if not 0 < float(cv) < 1:
-                raise ValueError(f"cv as a share of rows must lie between 0 and 1, got {cv!r}.")
+                raise ValueError(f"A float cv must be between 0 and 1 (exclusive), got {cv!r}.")
             cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
         splitter = check_cv(cv, sample.codes, classifier=True)
         splits = list(splitter.split(sample.X, sample.classes[sample.codes], **params))
         if not splits:
-            raise ValueError("cv has no splits (a generator can be used only once).")
+            raise ValueError(
+                "cv gives no splits. A generator can be used only once; pass a list of splits."
+            )
         return splits
 
     def _try_all(
@@ -408,53 +428,68 @@ class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
         settings: list[list[Setting]],
         progress: TaskProgress,
     ) -> list[list[Outcome]]:
-        """Outcomes of every model, in the order of the splits."""
+        """Return the outcomes of each model, in the order of the splits."""
         scorer = None if self._is_quick() else get_scorer(self.scoring)
-        tasks = [(split, own) for split in range(len(splits)) for own in settings]
+        tasks = [(split, group) for split in range(len(splits)) for group in settings]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(try_settings)(sample, splits[split], own, counts, scorer)
-            for split, own in tasks
+            delayed(try_settings)(sample, splits[split], group, counts, scorer)
+            for split, group in tasks
         )
-        tried: dict[str, list[list[Outcome]]] = defaultdict(lambda: [[] for _ in splits])
-        for (split, own), outcomes in zip(tasks, results, strict=True):
+        paths_by_setting: dict[str, list[list[Outcome]]] = defaultdict(lambda: [[] for _ in splits])
+        for (split, group), outcomes in zip(tasks, results, strict=True):
             for outcome in outcomes:
-                tried[repr(outcome.setting)][split].append(outcome)
+                paths_by_setting[repr(outcome.setting)][split].append(outcome)
             if self.verbose:
-                what = "ends" if len(own) > 1 else own[0]
-                print(f"split {split + 1} of {len(splits)}: {what}, {len(outcomes)} models")
+                name = "LDA and RDA" if len(group) > 1 else group[0]
+                print(f"split {split + 1} of {len(splits)}: {name}, {len(outcomes)} models")
             progress.step()
-        return [model for paths in tried.values() for model in aligned(paths)]
+        return [model for paths in paths_by_setting.values() for model in align_paths(paths)]
 
     def _best_components(
         self, table: dict[str, Any], best: int, model: list[Outcome]
     ) -> AnyArray | None:
-        """Axes of the split on which the chosen model did best, of those that have them all."""
-        most = max(own.n_components for own in model)
+        """Return the components from the split on which the selected model scored best.
+
+        Splits on which the model has fewer components are skipped.
+        """
+        n_components = max(outcome.n_components for outcome in model)
         scores = [
-            table[f"split{i}_test_score"][best] if own.n_components == most else -np.inf
-            for i, own in enumerate(model)
+            table[f"split{i}_test_score"][best] if outcome.n_components == n_components else -np.inf
+            for i, outcome in enumerate(model)
         ]
         return model[int(np.argmax(scores))].components
 
     def _refit(
-        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], found: AnyArray | None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        params: dict[str, Any],
+        components: AnyArray | None,
     ) -> OPGDClassifier:
-        """The chosen model on all rows: from the default start and from the best split's axes."""
+        """Fit the selected model to all samples, with two initializations, and return the better.
+
+        These are the default one and the components of the best split.
+        """
         model = OPGDClassifier(**params, n_jobs=self.n_jobs).fit(X, y, sample_weight)
-        if found is None or found.shape != model.components_.shape:
+        if components is None or components.shape != model.components_.shape:
             return model
-        other = clone(model).set_params(init=found)
+        other = clone(model).set_params(init=components)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the first fit has said it
+            warnings.simplefilter("ignore", DataWarning)  # the first fit has issued it
             other.fit(X, y, sample_weight)
-        # axes close to these did well on rows left out, which the likelihood of training rows
-        # cannot say: the default start has to be better by more than could be chance
-        best = model if model.log_likelihood_ > (1 - CHANCE) * other.log_likelihood_ else other
-        return best.set_params(init=model.init)  # where it began is no setting of the user's
+        # Components near those of the best split are known to score well on held-out samples; the
+        # training likelihood does not show that, so the default start must exceed it by a margin.
+        best = (
+            model
+            if model.log_likelihood_ > (1 - LIKELIHOOD_MARGIN) * other.log_likelihood_
+            else other
+        )
+        return best.set_params(init=model.init)  # keep the parameter that the user can see
 
 
 def _values(value: Any) -> list[Any]:
-    """The values to try, from one or several."""
+    """Return the values to try as a list."""
     if isinstance(value, str | dict) or not isinstance(value, Iterable):
         return [value]
     return list(value)
@@ -464,5 +499,5 @@ def _check_length(name: str, values: Any, n_samples: int) -> AnyArray:
     """Return metadata as an array with one entry for each sample."""
     array = np.asarray(values)
     if array.shape[:1] != (n_samples,):
-        raise ValueError(f"{name} has {len(array)} entries for {n_samples} rows.")
+        raise ValueError(f"{name} has {len(array)} entries, but X has {n_samples} samples.")
     return array

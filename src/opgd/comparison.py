@@ -1,4 +1,4 @@
-"""compare(): Gaussian discriminants on the same splits, each with its settings chosen."""
+"""compare(), which evaluates Gaussian discriminants on the same splits of the data."""
 
 import time
 import warnings
@@ -39,23 +39,23 @@ from opgd.baselines import (
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.types import AnyArray, FloatArray
 
-MOST_SUBCLASSES = 5
-MOST_PURSUED = 3
+MAX_SUBCLASSES = 5
+MAX_PURSUIT_COMPONENTS = 3
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 SEARCHES = (GridSearchCV, RandomizedSearchCV)
 
 
 class OPGDAlone(OPGDClassifierCV):
-    """The choice of the paper: numbers of axes, without LDA and RDA among the candidates."""
+    """OPGD with the number of components selected as in the paper, without LDA and RDA."""
 
-    def _settings(self, *, all_axes: bool) -> list[Any]:
-        return super()._settings(all_axes=all_axes)[:-1]
+    def _settings(self, *, all_components: bool) -> list[Any]:
+        return super()._settings(all_components=all_components)[:-1]
 
 
 def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]:
-    """The paper's methods (Section 4), MDA, and OPGD; settings chosen on the training rows."""
+    """Return the methods of the paper's Section 4 and MDA, with hyperparameters by `inner_cv`."""
     alphas = np.linspace(0, 1, n_features) if n_features > 1 else np.array([0.0, 1.0])
-    subclasses = list(range(1, MOST_SUBCLASSES + 1))
+    subclasses = list(range(1, MAX_SUBCLASSES + 1))
     return {
         "LDA": AxesSearch(ReducedRankLDA(), inner_cv),
         "RDA": GridSearchCV(RegularizedDiscriminantAnalysis(), {"alpha": alphas}, cv=inner_cv),
@@ -70,9 +70,9 @@ def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
 
 
 def further_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]:
-    """The rest of the family: methods that the paper names and does not compare with."""
-    few = list(range(1, min(MOST_PURSUED, n_features) + 1))
-    axes = [number for number in (1, 2, 3, 5, 8, 13, 21, 34) if number <= n_features]
+    """Return methods that the paper mentions but does not compare, tuned by `inner_cv`."""
+    small_counts = list(range(1, min(MAX_PURSUIT_COMPONENTS, n_features) + 1))
+    counts = [number for number in (1, 2, 3, 5, 8, 13, 21, 34) if number <= n_features]
 
     def search(estimator: Any, **grid: Any) -> GridSearchCV:
         return GridSearchCV(estimator, grid, cv=inner_cv)
@@ -81,10 +81,10 @@ def further_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
         "FDA": search(FlexibleDiscriminantAnalysis(), ridge=RIDGES),
         "KDA": KernelDiscriminantAnalysis(),
         "kernel NB": KernelNaiveBayes(),
-        "LR pursuit": search(LikelihoodRatioPursuit(), n_components=few),
-        "GM pursuit": search(GaussianMixturePursuit(), n_components=few),
-        "informative": search(InformativeComponents(), n_components=axes),
-        "alternating": search(AlternatingComponents(), n_components=axes),
+        "LR pursuit": search(LikelihoodRatioPursuit(), n_components=small_counts),
+        "GM pursuit": search(GaussianMixturePursuit(), n_components=small_counts),
+        "informative": search(InformativeComponents(), n_components=counts),
+        "alternating": search(AlternatingComponents(), n_components=counts),
     }
 
 
@@ -100,38 +100,53 @@ def compare(
     random_state: Any = None,
     verbose: int = 1,
 ) -> Any:
-    """Fit several classifiers on the same splits and tell how they did on the rows left out.
+    r"""Compare classifiers on the same splits of the data.
+
+    For each split, each classifier is fitted to the training samples, and its error rate and
+    log-loss are computed on the held-out samples:
+
+    .. math::
+
+        \text{error} = \frac{1}{n} \sum_i I(\hat y_i \ne y_i), \qquad
+        \text{log-loss} = -\frac{1}{n} \sum_i \log \max(\hat p_{i y_i}, 10^{-15}).
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
+        Samples.
     y : array-like of shape (n_samples,)
-    estimators : dict of estimators by name, list of names, "all", or None
-        None stands for reduced-rank LDA, RDA, SAVE, CPCDA, MDA and OPGD, each with its settings
-        chosen on the training rows as in the paper's Section 4, and OPGD with all settings that
-        `OPGDClassifierCV` tries. "all" adds the rest of the family: "FDA", "KDA", "kernel NB",
-        "LR pursuit", "GM pursuit", "informative" and "alternating". A list picks by name among all
-        of these. Estimators that are given are fitted as they are.
+        Class labels, of at least two classes.
+    estimators : dict of estimators by name, list of names, "all", or None, default=None
+        Classifiers to compare.
+
+        - None: "LDA" (reduced-rank), "RDA", "SAVE", "CPCDA", "MDA", "OPGD" (all with
+          hyperparameters selected as in the paper's Section 4) and "OPGD, all settings"
+          (`OPGDClassifierCV` with its defaults);
+        - "all": in addition "FDA", "KDA", "kernel NB", "LR pursuit", "GM pursuit", "informative"
+          and "alternating";
+        - list of str: some of these names;
+        - dict: classifiers by name, which are fitted with the parameters they have.
     cv : int, splitter or iterable of splits, default=5
-        Rows left out for testing; a number means so many stratified, shuffled folds.
+        Splits into training and held-out samples. An int is the number of stratified, shuffled
+        folds.
     inner_cv : int, float or splitter, default=5
-        Rows left out of the training rows to choose settings: a number means so many stratified,
-        shuffled folds, a float the share left out once.
+        Splits of the training samples for selecting hyperparameters. An int is the number of
+        stratified, shuffled folds, a float the share of samples in a single validation set.
     groups : array-like of shape (n_samples,), default=None
-        Groups of rows, for splitters (both) that keep them together.
+        Group of each sample, for splitters such as `GroupKFold` in `cv` and `inner_cv`.
     n_jobs : int, default=None
-        Processes that share methods and splits.
+        Number of parallel processes over methods and splits. None means 1, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Shuffles folds, and draws the rows left out where `inner_cv` is a share.
+        Seed for shuffling folds, and for drawing the validation set if `inner_cv` is a float.
     verbose : int, default=1
-        0 shows no progress bar. The bar needs the package rich.
+        If 0, no progress bar is shown. The progress bar requires the package rich.
 
     Returns
     -------
     table : pandas.DataFrame
-        One row for every method and split: `method`, `split`, `error`, `log_loss` (natural
-        logarithm, probabilities of at least 1e-15), `seconds` of fitting with the choice of
-        settings, and `parameters` that were chosen. A fit that failed has nan, and a warning.
+        One row per method and split, with columns `method`, `split`, `error`, `log_loss`, `seconds`
+        (time of the fit, including the selection of hyperparameters) and `parameters` (the selected
+        hyperparameters). If a fit fails, a warning is issued and its results are NaN.
 
     Examples
     --------
@@ -144,25 +159,27 @@ def compare(
     >>> len(table)
     6
     """
-    pandas = _pandas()
+    pandas = _import_pandas()
     check_n_jobs(n_jobs)
     rng = check_seed(random_state)
     y = column_or_1d(y, warn=True)
     classes, _ = encode_labels(y)
     if len(classes) < 2:
-        raise ValueError("y has one class only: there is nothing to tell apart.")
-    if not isinstance(estimators, Mapping):  # others may want data as they are
+        raise ValueError("y has only one class; a comparison needs at least two.")
+    if not isinstance(
+        estimators, Mapping
+    ):  # other estimators may accept data frames or missing values
         X = check_array(X, dtype=FLOAT_DTYPES, input_name="X")
     elif not hasattr(X, "iloc"):
         X = np.asarray(X)
     check_consistent_length(X, y, groups)
     groups = None if groups is None else np.asarray(groups)
     inner = _inner_splitter(inner_cv, y, rng)
-    chosen = _chosen(estimators, X.shape[1], inner)
+    candidates = _select_estimators(estimators, X.shape[1], inner)
     splits = _outer_splits(cv, X, y, groups, rng)
-    tasks = [(name, number) for number in range(len(splits)) for name in chosen]
+    tasks = [(name, number) for number in range(len(splits)) for name in candidates]
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_one)(chosen[name], X, y, groups, splits[number]) for name, number in tasks
+        delayed(_evaluate)(candidates[name], X, y, groups, splits[number]) for name, number in tasks
     )
     rows = []
     with _progress(len(tasks), verbose) as advance:
@@ -175,23 +192,21 @@ def compare(
     return pandas.DataFrame(rows)
 
 
-def _pandas() -> Any:
+def _import_pandas() -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError(
-            "compare() returns a table of pandas: install it, or opgd[data]."
-        ) from None
+        raise ImportError('compare() needs the package pandas: pip install "opgd[data]".') from None
     return pandas
 
 
 def _inner_splitter(inner_cv: Any, y: AnyArray, rng: np.random.RandomState) -> Any:
     if isinstance(inner_cv, bool):
-        raise TypeError(f"inner_cv must be a number, a share or a splitter, got {inner_cv!r}.")
+        raise TypeError(f"inner_cv must be an int, a float or a splitter, got {inner_cv!r}.")
     if isinstance(inner_cv, Real) and not isinstance(inner_cv, Integral):
         if not 0 < float(inner_cv) < 1:
             raise ValueError(
-                f"inner_cv as a share of rows must lie between 0 and 1, got {inner_cv!r}."
+                f"A float inner_cv must be between 0 and 1 (exclusive), got {inner_cv!r}."
             )
         seed = rng.randint(2**31 - 1)
         return StratifiedShuffleSplit(1, test_size=float(inner_cv), random_state=seed)
@@ -201,7 +216,7 @@ def _inner_splitter(inner_cv: Any, y: AnyArray, rng: np.random.RandomState) -> A
     try:
         check_cv(inner_cv, y, classifier=True)
     except ValueError as error:
-        raise ValueError(f"inner_cv={inner_cv!r} is no way to choose settings: {error}") from None
+        raise ValueError(f"inner_cv={inner_cv!r} is not valid: {error}") from None
     return inner_cv
 
 
@@ -213,68 +228,73 @@ def _outer_splits(
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
     splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     if not splits:
-        raise ValueError("cv has no splits (a generator can be used only once).")
+        raise ValueError(
+            "cv gives no splits. A generator can be used only once; pass a list of splits."
+        )
     return splits
 
 
-def _chosen(estimators: Any, n_features: int, inner_cv: Any) -> dict[str, Any]:
+def _select_estimators(estimators: Any, n_features: int, inner_cv: Any) -> dict[str, Any]:
     if isinstance(estimators, Mapping):
-        others = [name for name, own in estimators.items() if not is_classifier(own)]
+        others = [name for name, model in estimators.items() if not is_classifier(model)]
         if others:
-            raise TypeError(f"estimators has {others}, which are no classifiers.")
-        return _not_empty(dict(estimators))
-    usual: dict[str, Any] = default_estimators(n_features, inner_cv)
+            raise TypeError(f"All estimators must be classifiers, but these are not: {others}.")
+        return _check_not_empty(dict(estimators))
+    defaults: dict[str, Any] = default_estimators(n_features, inner_cv)
     if estimators is None:
-        return usual
-    known = usual | further_estimators(n_features, inner_cv)
+        return defaults
+    available = defaults | further_estimators(n_features, inner_cv)
     if isinstance(estimators, str) and estimators == "all":
-        return known
+        return available
     if isinstance(estimators, str) or not isinstance(estimators, Iterable):
         raise TypeError(
-            f"estimators must be a dict by name or a list of names, or 'all', got {estimators!r}."
+            f"estimators must be None, 'all', a list of names or a dict, got {estimators!r}."
         )
     names = list(estimators)
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in available]
     if unknown:
-        raise ValueError(f"estimators has unknown names {unknown}; there are {list(known)}.")
-    return _not_empty({name: known[name] for name in names})
+        raise ValueError(
+            f"estimators has unknown names {unknown}; known names are {list(available)}."
+        )
+    return _check_not_empty({name: available[name] for name in names})
 
 
-def _not_empty(estimators: dict[str, Any]) -> dict[str, Any]:
+def _check_not_empty(estimators: dict[str, Any]) -> dict[str, Any]:
     if not estimators:
-        raise ValueError("estimators is empty: there is nothing to compare.")
+        raise ValueError("estimators is empty; pass at least one estimator.")
     return estimators
 
 
-def _rows(X: Any, which: AnyArray) -> Any:
-    """Some rows of an array or a data frame."""
-    return X.iloc[which] if hasattr(X, "iloc") else X[which]
+def _select_samples(X: Any, indices: AnyArray) -> Any:
+    """Return some samples of an array or a data frame."""
+    return X.iloc[indices] if hasattr(X, "iloc") else X[indices]
 
 
-def _one(
+def _evaluate(
     estimator: Any,
     X: Any,
     y: AnyArray,
     groups: AnyArray | None,
     split: tuple[AnyArray, AnyArray],
 ) -> dict[str, Any]:
-    """Fit to the first rows of a split and judge on the second."""
+    """Fit an estimator to the training samples of a split, and evaluate it on the others."""
     train, test = split
-    # scikit-learn's searches take groups among other parameters, and hand them to their cv
+    # fit() of scikit-learn's searches has no parameter `groups`, but passes it to their splitter
     takes_groups = has_fit_parameter(estimator, "groups") or isinstance(estimator, SEARCHES)
-    inside = {} if groups is None or not takes_groups else {"groups": groups[train]}
+    fit_params = {} if groups is None or not takes_groups else {"groups": groups[train]}
     outcome: dict[str, Any] = {"error": np.nan, "log_loss": np.nan, "failure": ""}
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            model = clone(estimator).fit(_rows(X, train), y[train], **inside)
+            model = clone(estimator).fit(_select_samples(X, train), y[train], **fit_params)
             outcome["seconds"] = time.perf_counter() - start
-            outcome["error"] = float(np.mean(model.predict(_rows(X, test)) != y[test]))
+            held_out = _select_samples(X, test)
+            outcome["error"] = float(np.mean(model.predict(held_out) != y[test]))
             if hasattr(model, "predict_proba"):
-                outcome["log_loss"] = _log_loss(model, _rows(X, test), y[test])
+                outcome["log_loss"] = _log_loss(model, held_out, y[test])
             outcome["parameters"] = dict(getattr(model, "best_params_", {}))
-        except Exception as error:  # one candidate's failure is not the others'
+        except Exception as error:  # the other methods are still compared
             outcome["failure"] = f"{type(error).__name__}: {error}"
             outcome |= {"seconds": time.perf_counter() - start, "parameters": {}}
     return outcome
@@ -282,15 +302,15 @@ def _one(
 
 def _log_loss(model: Any, X: Any, y: AnyArray) -> float:
     posteriors: FloatArray = model.predict_proba(X)
-    own = posteriors[y[:, None] == model.classes_]
-    unseen = len(y) - len(own)  # classes that no training row had
-    losses = -np.log(np.maximum(own, 1e-15))
+    true_class = posteriors[y[:, None] == model.classes_]
+    unseen = len(y) - len(true_class)  # samples of classes that are not in the training samples
+    losses = -np.log(np.maximum(true_class, 1e-15))
     return float((losses.sum() - unseen * np.log(1e-15)) / len(y))
 
 
 @contextmanager
 def _progress(total: int, verbose: int) -> Any:
-    """A function that is called when a task is done."""
+    """Show a progress bar, and yield a function to call after each task."""
     try:
         from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
     except ImportError:

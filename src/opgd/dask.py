@@ -1,7 +1,7 @@
-"""A cluster of one's own machine, for rows that are too many for one process.
+"""Local Dask cluster, for data that do not fit into one process.
 
-Estimators take Dask arrays and data frames with any client that is active, or none; see the guide
-on large data.
+Estimators accept Dask arrays and data frames with any active client or none; see the guide on large
+data.
 """
 
 from typing import Any
@@ -12,21 +12,24 @@ __all__ = ["local_client"]
 def local_client(
     n_workers: int = 2, *, memory_limit: str | int | None = "auto", **options: Any
 ) -> Any:
-    """Start workers on this machine, which only this machine can reach, and use them.
+    """Start a Dask cluster on this machine and return its client.
+
+    The scheduler listens on 127.0.0.1 only, so other machines cannot connect to it.
 
     Parameters
     ----------
     n_workers : int, default=2
-        Processes, of one thread each: the products of a pass run on one thread.
+        Number of worker processes. Each uses one thread, because matrix products within a block are
+        computed by a single thread.
     memory_limit : str or int, default="auto"
-        Of each worker, as in `distributed.LocalCluster`.
+        Memory limit of each worker, as in `distributed.LocalCluster`.
     **options
-        For `distributed.LocalCluster`.
+        Further arguments of `distributed.LocalCluster`.
 
     Returns
     -------
     client : distributed.Client
-        To be closed, or used in a ``with`` statement; the workers end with it.
+        Close it, or use it in a ``with`` statement; this also stops the workers.
 
     Examples
     --------
@@ -37,6 +40,8 @@ def local_client(
     try:
         from distributed import Client
     except ImportError as error:
-        raise ImportError('A cluster needs distributed: pip install "opgd[dask]".') from error
+        raise ImportError(
+            'local_client needs the package distributed: pip install "opgd[dask]".'
+        ) from error
     settings = {"host": "127.0.0.1", "threads_per_worker": 1, "dashboard_address": None}
     return Client(n_workers=n_workers, memory_limit=memory_limit, **(settings | options))

@@ -1,4 +1,4 @@
-"""OPGDMixture: the paper's Section 5."""
+"""OPGDMixture, the clustering method of the paper's Section 5."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -60,125 +60,139 @@ from opgd.core.moments import Moments
 from opgd.core.starts import unit_rows
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
-SAME_AXES = 0.9
-"""Correlation of the scores of two axes above which they show the same thing."""
+MAX_CORRELATION = 0.9
+"""Correlation of the scores on two components above which a warning is issued."""
 CRITERIA = ["bic", "icl", "aic"]
 
 
 class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
-    """Gaussian mixture on the linear axes that tell its clusters apart best.
+    r"""Gaussian mixture model on an optimal linear projection.
 
-    A mixture with full covariances is fitted first. Then the projection V is found that maximizes
+    First, a mixture with full covariances is fitted to all features. Then the projection :math:`V`
+    that separates its clusters best is computed by maximizing
 
-        sum_i log( max_k pi_k phi_k(V'x_i) / sum_k pi_k phi_k(V'x_i) ) - n lambda ||V'MV - I||^2,
+    .. math::
 
-    where phi_k is the Gaussian density with mean V'mu_k and covariance V'Sigma_k V, or its
-    diagonal, and M the metric; so that few rows lie between clusters. Last, the mixture is
-    estimated again by EM inside the projection.
+        \sum_i \log \frac{\max_k \pi_k \phi_k(V^\top x_i)}{\sum_k \pi_k \phi_k(V^\top x_i)}
+        - n \lambda \lVert V^\top M V - I \rVert^2,
+
+    where :math:`\phi_k` is the Gaussian density with mean :math:`V^\top \mu_k` and covariance
+    :math:`V^\top \Sigma_k V` or its diagonal, and :math:`M` is the metric. Finally, the mixture is
+    fitted again by EM to the projected samples.
 
     Parameters
     ----------
     n_clusters : int or iterable of int, default=2
-        Number of clusters; of several numbers, the one that is best by `criterion` is kept.
+        Number of clusters. Of several numbers, the best by `criterion` is selected.
     n_components : int, default=None
-        Number of axes; None means ``min(n_features, max(2, n_clusters - 1))``.
+        Number of components of the projection. None means
+        ``min(n_features, max(2, n_clusters - 1))``.
     covariance_type : {"diag", "full"}, default="diag"
-        Covariances inside the projection.
+        Covariances of the projected Gaussians: diagonal (as in the paper) or full.
     metric : {"covariance", "identity"}, default="covariance"
-        In which axes should be orthonormal: "covariance" asks for uncorrelated scores of unit
-        variance, and makes the result independent of units and origins of the columns (and of any
-        invertible mixing of them, if `init` are labels or responsibilities); "identity" is the
-        paper's V'V = I on the columns as they are given.
+        Metric :math:`M` in which components should be orthonormal. With "covariance" the scores are
+        uncorrelated with unit variance, and the result does not depend on the units and origins of
+        the features (nor on any invertible linear map of them, if `init` is labels or
+        responsibilities). "identity" is the paper's :math:`V^\top V = I` on the features as given.
     orthogonality : float, default=1.0
-        Weight lambda of the penalty, per row; the paper's lambda = n is 1.
+        Weight :math:`\lambda` of the penalty, per sample; the paper's :math:`\lambda = n`
+        corresponds to 1. Increase it if components are too similar.
     init : {"auto", "kmeans", "ward"}, mixture, labels or responsibilities, default="auto"
-        The first mixture: a fitted `GaussianMixture` or `BayesianGaussianMixture` of scikit-learn,
-        taken as it is; or what its EM starts from: labels of shape (n_samples,), responsibilities
-        of shape (n_samples, n_clusters), k-means, or Ward linkage (of 2000 rows, if there are
-        more), both on half-sphered rows: principal components of standardized columns with the
-        square roots of their standard deviations. "auto" tries k-means three times, and Ward
-        linkage on half-sphered and on standardized rows, and keeps the EM of highest likelihood,
-        those without collapsed clusters first. More than 20000 rows are thinned for this, evenly
-        by weight.
+        How to obtain the first mixture:
+
+        - a fitted `GaussianMixture` or `BayesianGaussianMixture` of scikit-learn is used as it is;
+        - labels of shape (n_samples,) or responsibilities of shape (n_samples, n_clusters)
+          initialize EM;
+        - "kmeans" and "ward" initialize EM by k-means or Ward linkage on half-sphered samples, that
+          is, on principal components of the standardized features divided by the square roots of
+          their standard deviations. Ward linkage uses at most 2,000 samples;
+        - "auto" runs EM from three k-means solutions and from Ward linkage on half-sphered and on
+          standardized samples, and keeps the highest likelihood; solutions with collapsed clusters
+          are used only if there are no others.
+
+        Except with a fitted mixture, EM uses at most 20,000 samples, spaced evenly by weight.
     components_init : array-like of shape (n_components, n_features), default=None
-        First guess of the projection; None takes the LDA axes of the first mixture's clusters,
-        then the directions in which their variances differ most.
+        Initial components. None means the LDA components of the clusters of the first mixture,
+        followed by the directions in which their variances differ most.
     n_init : int, default=1
-        Number of k-means starts, of which the EM of highest likelihood is kept; "auto" makes three
-        times as many.
+        Number of k-means initializations (three times as many with ``init="auto"``), of which the
+        one with the highest likelihood after EM is kept.
     n_rounds : int, default=1
-        How often to find a projection and estimate the mixture in it. From the second round on the
-        clusters are those of the last; the rounds end when no row changes its cluster, and the one
-        with the highest likelihood of whole rows is kept.
+        Maximum number of rounds. Each round computes a projection for the current clusters and fits
+        the mixture again. Rounds stop when no sample changes its cluster; the round with the
+        highest likelihood of the samples in all features is kept.
     shrinkage : float or "auto", default="auto"
-        Share of the pooled covariance in each cluster's while the projection is sought; "auto"
-        estimates it for each cluster, see `OPGDClassifier`. It keeps the projection from fitting
-        the accidents of the first mixture.
+        Weight of the pooled covariance in each cluster covariance while the projection is
+        optimized, which prevents overfitting to the first mixture. "auto" estimates it for each
+        cluster; see `OPGDClassifier`.
     criterion : {"bic", "icl", "aic"}, default="bic"
-        How to choose among several numbers of clusters; the least wins.
+        Criterion for selecting among several numbers of clusters; lower is better.
     max_iter : int, default=500
-        Most iterations of the search for a projection.
+        Maximum number of iterations of the search for the projection. With 0 the initial components
+        are kept.
     tol : float, default=1e-3
-        The search ends when no entry of the gradient of the mean objective is larger.
+        The search has converged when no entry of the gradient of the mean objective exceeds `tol`
+        in absolute value.
     random_state : int, RandomState instance or None, default=None
-        Used by k-means.
+        Seed of k-means, and of `sample`.
     subsample : bool, default=True
-        Begin the search on samples where there are 100000 rows or more: ten thousand rows, then
-        five times as many, up to a quarter of all; the search then goes on with all rows to the
-        same `tol`. The samples are always the same ones. It costs about half the passes over the
-        rows, and may end in another optimum than a search among all rows from the beginning.
+        With 100,000 samples or more, start the search on 10,000 of them, increase their number
+        fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
+        subsamples are deterministic. This needs about half as many passes over the data, but may
+        end in a different local optimum; set it to False to use all samples from the start.
     n_jobs : int, default=None
-        Threads that share the rows, for the same result; None means one, -1 all cores.
+        Number of threads, which does not change the result. None means 1, -1 all cores.
     verbose : int, default=0
-        Above 0, print the objective every ``verbose`` iterations.
+        If positive, print the objective every ``verbose`` iterations.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row. Clusters are numbered by weight, the largest first.
+        Cluster of each training sample. Clusters are numbered by weight, the largest first.
     initial_labels_ : ndarray of shape (n_samples,)
-        The same by the first mixture, in the same numbers.
+        Cluster of each training sample according to the first mixture, with the same numbering.
     uncertainty_ : ndarray of shape (n_samples,)
-        One minus the probability of each row's cluster.
+        One minus the posterior probability of the cluster of each training sample.
     n_clusters_ : int
         Number of clusters.
     weights_ : ndarray of shape (n_clusters_,)
-        Their shares of the rows.
+        Mixture weights of the clusters.
     components_ : ndarray of shape (n_components_, n_features)
-        The axes, V', of length one in the metric, in the paper's order: each adds most to the
-        objective of those before it.
+        The components, :math:`V^\top`, of length 1 in the metric. They are ordered as in the paper:
+        each adds the most to the objective of those before it.
     n_components_ : int
-        Number of axes found.
+        Number of components.
     means_, covariances_ : ndarrays of shape (n_clusters_, n_features[, n_features])
-        Of the clusters in the space of the columns: inside the projection those of the mixture,
-        across it those of all rows.
+        Means and covariances of the clusters in the original features: those of the mixture within
+        the projection, and those of all samples in the remaining directions.
     projected_means_, projected_variances_ : ndarrays of shape (n_clusters_, n_components_)
-        Of the clusters on the axes, in the units of `transform`; covariances if
-        ``covariance_type="full"``.
+        Means and variances (covariances with ``covariance_type="full"``) of the projected clusters,
+        in the units of `transform`.
     objective_ : float
-        What was maximized, with the penalty, as a sum over the rows.
+        Maximized objective, including the penalty, as a sum over samples.
     component_log_likelihoods_, component_shares_ : ndarrays of shape (n_components_,)
-        The objective without penalty with the first 1, 2, ... axes; the gain by each, as a share.
+        Objective without the penalty for the first 1, 2, ... components; its increase due to each
+        component, as a share of the total increase.
     log_likelihood_ : float
-        Log density of the training rows, summed; see `score_samples`.
+        Sum of the log densities of the training samples; see `score_samples`.
     selection_ : dict of arrays
-        For every number of clusters that was tried: `n_clusters`, `n_components`,
-        `log_likelihood`, `n_parameters`, `bic`, `icl`, `aic`.
+        Results for each number of clusters: `n_clusters`, `n_components`, `log_likelihood`,
+        `n_parameters`, `bic`, `icl`, `aic`.
     eigenvalues_ : ndarray
-        Of the correlation matrix of the columns, largest first, without those that are zero: small
-        ones are collinear columns, with which ``metric="identity"`` can fail.
+        Nonzero eigenvalues of the correlation matrix of the features, in descending order. Small
+        values indicate collinear features, for which ``metric="identity"`` can fail.
     n_iter_, n_evaluations_ : int
-        Iterations and evaluations of the last search for a projection.
+        Number of iterations and of evaluations in the last search for the projection.
     n_rounds_ : int
-        Rounds that were made.
+        Number of rounds.
     converged_ : bool
-        Whether that search ended by `tol`.
+        Whether the last search reached `tol`.
     loss_curve_ : list of float
-        Minus the mean objective before the search and after each iteration.
+        Negative mean objective before the search and after each iteration.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all are strings.
+        Names of the features seen during `fit`. Defined only if all names are strings.
 
     References
     ----------
@@ -241,19 +255,23 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     @restore_on_failure
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the clusters, the axes and the mixture on them.
+        """Fit the clusters, the projection and the projected mixture.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training samples.
         y : ignored
+            Not used, present for API consistency.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none (it gets a label
-            nevertheless). The first mixture sees rows drawn evenly by weight.
+            Sample weights. A weight of 2 is equivalent to repeating the sample; samples of weight 0
+            are ignored, but are assigned a label. The first mixture is fitted to samples drawn
+            evenly by weight.
 
         Returns
         -------
         self : OPGDMixture
+            Fitted estimator.
         """
         numbers = self._check_parameters()
         seed = check_seed(self.random_state).randint(2**31 - 1)
@@ -262,24 +280,24 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         self._check_sizes(engine.n_samples, engine.n_features, numbers)
         with one_blas_thread():
             frame = frame_samples(engine)
-            most_iterations = len(numbers) * self.n_rounds * self.max_iter
-            progress = FitProgress(self, data, dict, most_iterations)
-            # each number begins anew, so that it gives the same model alone and among others
-            tried = [self._fit_one(frame, init, own, seed, progress) for own in numbers]
-            rows_tried = [criteria(own.refined) for own in tried]
-            selection = {key: np.array([own[key] for own in rows_tried]) for key in rows_tried[0]}
-            best = tried[int(np.argmin(selection[self.criterion]))]
-            attributes = self._fitted(X, best) | {"selection_": selection}
+            max_total_iter = len(numbers) * self.n_rounds * self.max_iter
+            progress = FitProgress(self, data, dict, max_total_iter)
+            # The same seed for each number: the model must not depend on which others are tried.
+            fits = [self._fit_one(frame, init, number, seed, progress) for number in numbers]
+            records = [criteria(fit.refined) for fit in fits]
+            selection = {key: np.array([record[key] for record in records]) for key in records[0]}
+            best = fits[int(np.argmin(selection[self.criterion]))]
+            attributes = self._fitted_attributes(X, best) | {"selection_": selection}
         self._warn(best.refined, attributes)
         progress.finish(self._store(attributes))
         return self
 
     def _check_parameters(self) -> list[int]:
         several = isinstance(self.n_clusters, Iterable) and not isinstance(self.n_clusters, str)
-        wanted = list(self.n_clusters) if several else [self.n_clusters]
-        numbers = list(dict.fromkeys(check_integer("n_clusters", own, 1) for own in wanted))
+        values = list(self.n_clusters) if several else [self.n_clusters]
+        numbers = list(dict.fromkeys(check_integer("n_clusters", value, 1) for value in values))
         if not numbers:
-            raise ValueError("n_clusters is empty: there is no number of clusters to try.")
+            raise ValueError("n_clusters is empty; pass at least one number of clusters.")
         check_n_components(self.n_components)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
         check_choice("metric", self.metric, METRICS)
@@ -299,28 +317,30 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         return numbers
 
     def _engine(self, X: Any, sample_weight: Any) -> tuple[Any, Engine, Any]:
-        """All rows, those of positive weight, and `init` for these."""
+        """Return all samples, an engine over those with positive weight, and `init` for these."""
         if is_lazy(X):
             from opgd._dask.inputs import lazy_rows, no_labels
 
             if not isinstance(self.init, str) and not hasattr(self.init, "fit"):
                 raise TypeError(
-                    f"For rows of Dask's, init must be one of {STARTS} or a Gaussian mixture."
+                    f"With Dask input, init must be one of {STARTS} or a fitted Gaussian mixture, "
+                    f"got {type(self.init).__name__}."
                 )
             rows = lazy_rows(self, X, None, sample_weight, no_labels)
             return X, rows.engine, self.init
         X = validate_rows(self, X, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
-        own, init = X, self.init
+        weighted, init = X, self.init
         if weights is not None and not np.all(weights):
             present = weights > 0
-            own, weights, init = X[present], weights[present], _rows_of(init, present)
-        codes = np.zeros(len(own), dtype=np.intp)
-        return X, RowEngine(own, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), init
+            weighted, weights, init = X[present], weights[present], _select_init(init, present)
+        codes = np.zeros(len(weighted), dtype=np.intp)
+        engine = RowEngine(weighted, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
+        return X, engine, init
 
     def _check_sizes(self, n_samples: int, n_features: int, numbers: list[int]) -> None:
         if max(numbers) > n_samples:
-            raise ValueError(f"n_clusters={max(numbers)} is more than the {n_samples} rows of X.")
+            raise ValueError(f"n_clusters={max(numbers)} is larger than n_samples={n_samples}.")
         check_n_components(self.n_components, n_features)
 
     def _fit_one(
@@ -331,9 +351,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         seed: int,
         progress: FitProgress,
     ) -> "_Fit":
-        """The best round for one number of clusters."""
+        """Fit one number of clusters, and return its best round."""
         rng = np.random.RandomState(seed)
-        first = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
+        initial_moments = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
         report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
         rounds: list[Refined] = []
         while True:
@@ -345,9 +365,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
                 shrinkage=self.shrinkage,
                 orthogonality=self.orthogonality,
             )
-            progress.describe = partial(self._described, problem)
+            progress.describe = partial(self._describe, problem)
             if not rounds:
-                start = self._first_axes(problem, clusters, n_clusters)
+                start = self._initial_components(problem, clusters, n_clusters)
             rounds.append(
                 refine(
                     problem,
@@ -362,23 +382,27 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             if same or len(rounds) == self.n_rounds:
                 break
             clusters, start = next_clusters(rounds[-1]), orthonormal(rounds[-1].directions)
-        return _Fit(first, max(rounds, key=lambda own: own.log_likelihood), len(rounds))
+        return _Fit(
+            initial_moments, max(rounds, key=lambda refined: refined.log_likelihood), len(rounds)
+        )
 
-    def _first_axes(self, problem: Problem, clusters: Moments, n_clusters: int) -> FloatArray:
-        rank, wanted = problem.coordinates.rank, self.n_components
+    def _initial_components(
+        self, problem: Problem, clusters: Moments, n_clusters: int
+    ) -> FloatArray:
+        rank, number = problem.coordinates.rank, self.n_components
         if self.components_init is None:
-            wanted = default_n_components(rank, n_clusters) if wanted is None else wanted
-            return mixture_axes(problem, clusters, min(rank, wanted))
+            number = default_n_components(rank, n_clusters) if number is None else number
+            return mixture_axes(problem, clusters, min(rank, number))
         name = "components_init"
-        given = check_components_init(self.components_init, wanted, self.n_features_in_, name)
-        return convert_components(problem, given[:rank], name)
+        components = check_components_init(self.components_init, number, self.n_features_in_, name)
+        return convert_components(problem, components[:rank], name)
 
-    def _described(
+    def _describe(
         self, problem: Problem, directions: FloatArray, gaussians: ProjectedGaussians | None = None
     ) -> dict[str, Any]:
-        """What predictions need of a mixture on these directions; clusters by weight."""
+        """Return the attributes that predictions need, with clusters ordered by weight."""
         gaussians = problem.objective.gaussians(directions) if gaussians is None else gaussians
-        gaussians = gaussians.take(np.argsort(_places(gaussians)))
+        gaussians = gaussians.take(np.argsort(_rank_by_weight(gaussians)))
         projection = replace(problem.project(directions), gaussians=gaussians)
         coordinates = sphered_coordinates(problem.frame)
         density = row_density(coordinates, projection)
@@ -393,19 +417,21 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             "_covariances": covariances,
         }
 
-    def _fitted(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
+    def _fitted_attributes(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
         refined, frame = fit.refined, fit.refined.problem.frame
         gaussians = refined.mixture.gaussians
-        described = self._described(refined.problem, refined.directions, gaussians)
-        clustered = answers(partial(_clustered, described["_projection"]), X)
-        first_labels = answers(partial(_strongest, whole_mixture(frame, fit.first)), X)
+        attributes = self._describe(refined.problem, refined.directions, gaussians)
+        clustered = answers(partial(_cluster, attributes["_projection"]), X)
+        first_labels = answers(
+            partial(_predict_clusters, whole_mixture(frame, fit.initial_moments)), X
+        )
         weight = frame.engine.total_weight
         return (
             refined.summary
-            | described
+            | attributes
             | {
                 "labels_": clustered[:, 0].astype(np.intp),
-                "initial_labels_": taken(_places(gaussians), first_labels),
+                "initial_labels_": taken(_rank_by_weight(gaussians), first_labels),
                 "uncertainty_": clustered[:, 1],
                 "log_likelihood_": weight * refined.log_likelihood,
                 "eigenvalues_": frame.spread**-2.0,
@@ -414,34 +440,36 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         )
 
     def _warn(self, refined: Refined, attributes: dict[str, Any]) -> None:
-        """One warning for all that a user should know of these data and this result."""
-        problem, places = refined.problem, _places(refined.mixture.gaussians)
-        found = attributes["n_components_"]
-        notes = limit_n_components(self.n_components or found, found)[1]
+        """Issue one warning that lists all problems of the data and of the result."""
+        problem, places = refined.problem, _rank_by_weight(refined.mixture.gaussians)
+        n_components = attributes["n_components_"]
+        notes = limit_n_components(self.n_components or n_components, n_components)[1]
         n_clusters = attributes["n_clusters_"]
         empty = np.sort(places[refined.sizes == 0])
         if len(empty):
             which = ", ".join(map(str, empty))
-            advice = "is init in the units of X?" if hasattr(self.init, "fit") else "ask for fewer"
-            notes.append(f"of {n_clusters} clusters, these have no rows: {which}; {advice}")
-        notes += self._same_axes(problem, attributes["components_"])
+            advice = "reduce n_clusters"
+            if hasattr(self.init, "fit"):
+                advice = "check that init was fitted to data in the units of X"
+            notes.append(f"of {n_clusters} clusters, these have no samples: {which}; {advice}")
+        notes += self._check_correlation(problem, attributes["components_"])
         names = [f"cluster {place}" for place in places]
         columns = self._column_names()
         warn_about_data(problem, names, columns, notes, what="clusters", advice="shrinkage")
 
-    def _same_axes(self, problem: Problem, components: FloatArray) -> list[str]:
-        """The failure of the paper's Section 5.2, where there is one: axes that show the same."""
+    def _check_correlation(self, problem: Problem, components: FloatArray) -> list[str]:
+        """Return a note if two components are nearly the same (the paper's Section 5.2)."""
         if self.metric != "identity":
             return []
         directions = unit_rows(sphered_coordinates(problem.frame).directions(components))
         correlations = np.abs(np.tril(directions @ directions.T, -1))
         j, i = np.unravel_index(np.argmax(correlations), correlations.shape)
-        if correlations[j, i] < SAME_AXES:
+        if correlations[j, i] < MAX_CORRELATION:
             return []
         return [
-            f"scores on the axes {i + 1} and {j + 1} have a correlation of "
-            f"{correlations[j, i]:.2f}: with collinear columns (see eigenvalues_) "
-            "metric='identity' can mistake one direction for two; metric='covariance' does not"
+            f"scores on components {i + 1} and {j + 1} have a correlation of "
+            f"{correlations[j, i]:.2f}, which metric='identity' allows if features are collinear "
+            "(see eigenvalues_); use metric='covariance'"
         ]
 
     def _log_joint(self, X: Any) -> FloatArray:
@@ -451,7 +479,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 
     @rowwise
     def predict(self, X: Any) -> IntArray:
-        """Most probable cluster of each row.
+        """Predict the most probable cluster of each sample.
 
         Parameters
         ----------
@@ -465,7 +493,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 
     @rowwise
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the clusters.
+        """Predict the posterior probabilities of the clusters.
 
         Parameters
         ----------
@@ -483,11 +511,11 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 
     @rowwise
     def score_samples(self, X: Any) -> FloatArray:
-        """Log density of whole rows.
+        """Compute the log density of each sample in all features.
 
-        Densities inside projections of different dimension cannot be compared, so the mixture on
-        the axes is completed by one Gaussian for the rest of a row given its scores, fitted to the
-        training rows.
+        Densities of scores cannot be compared between projections of different dimensions.
+        Therefore the projected mixture is combined with a Gaussian, fitted to the training samples,
+        for the remaining dimensions given the scores.
 
         Parameters
         ----------
@@ -502,7 +530,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             return self._density().log_density(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Mean log density of whole rows, see `score_samples`.
+        """Compute the mean log density of the samples; see `score_samples`.
 
         Parameters
         ----------
@@ -519,7 +547,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         return float(np.average(log_density, weights=weights))
 
     def aic(self, X: Any) -> float:
-        """Akaike's criterion on rows, the less the better.
+        """Compute the Akaike information criterion; lower is better.
 
         Parameters
         ----------
@@ -532,7 +560,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         return self._criterion("aic", X)
 
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion on rows, the less the better.
+        """Compute the Bayesian information criterion; lower is better.
 
         Parameters
         ----------
@@ -545,7 +573,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         return self._criterion("bic", X)
 
     def icl(self, X: Any) -> float:
-        """Integrated completed likelihood: `bic` plus what rows lie between clusters.
+        """Compute the integrated completed likelihood criterion; lower is better.
+
+        It is `bic` plus a penalty for samples whose cluster is uncertain.
 
         Parameters
         ----------
@@ -567,17 +597,18 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         return float(criteria[name])
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
-        """Draw rows from the density of `score_samples`.
+        """Draw samples from the density of `score_samples`.
 
         Parameters
         ----------
         n_samples : int, default=1
+            Number of samples to draw.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
         labels : ndarray of shape (n_samples,)
-            The cluster that each row was drawn from.
+            Cluster from which each sample was drawn.
         """
         density = self._density()
         rng = check_seed(self.random_state)
@@ -587,32 +618,32 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 
 @dataclass(frozen=True)
 class _Fit:
-    """One number of clusters: the first mixture and the best of the rounds."""
+    """Fit for one number of clusters: the first mixture, and the best round."""
 
-    first: Moments
+    initial_moments: Moments
     refined: Refined
     n_rounds: int
 
 
-def _clustered(projection: FittedProjection, X: AnyArray) -> FloatArray:
+def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:
     """Return the most probable cluster, and one minus its probability, (n, 2)."""
     log_posteriors = log_normalized(projection.log_joint(X))
-    doubts = -np.expm1(log_posteriors.max(axis=1))
-    return np.column_stack([np.argmax(log_posteriors, axis=1), doubts])
+    uncertainties = -np.expm1(log_posteriors.max(axis=1))
+    return np.column_stack([np.argmax(log_posteriors, axis=1), uncertainties])
 
 
-def _strongest(projection: FittedProjection, X: AnyArray) -> IntArray:
+def _predict_clusters(projection: FittedProjection, X: AnyArray) -> IntArray:
     """Return the most probable cluster, (n,)."""
     return np.argmax(projection.log_joint(X), axis=1)
 
 
-def _places(gaussians: ProjectedGaussians) -> IntArray:
-    """Number that each cluster of the search gets, by weight, (K,)."""
+def _rank_by_weight(gaussians: ProjectedGaussians) -> IntArray:
+    """Return the rank of each cluster by weight, 0 for the largest, (K,)."""
     return np.argsort(np.argsort(-gaussians.log_priors, kind="stable"), kind="stable")
 
 
-def _rows_of(init: Any, present: AnyArray) -> Any:
-    """Labels or responsibilities of the rows that are present; other starts as they are."""
+def _select_init(init: Any, present: AnyArray) -> Any:
+    """Return the labels or responsibilities of the selected samples; any other `init` as it is."""
     if np.ndim(init) == 0 or len(init) != len(present):
         return init
     return np.asarray(init)[present]

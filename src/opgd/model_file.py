@@ -1,4 +1,4 @@
-"""save_model and load_model: fitted estimators in files without code."""
+"""save_model and load_model, which store fitted estimators in files that contain no code."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._model_file.container import pack, unpack
-from opgd._model_file.encoding import NotStorable, Unfit, Writer
+from opgd._model_file.encoding import InvalidContent, NotStorable, Writer
 from opgd._model_file.schema import ESTIMATORS
-from opgd._model_file.state import described, loaded
+from opgd._model_file.state import decode_estimator, encode_estimator
 from opgd._utils.files import free_path, write_whole
 from opgd._utils.versions import our_version
 from opgd._utils.warnings import DataWarning, warn_caller
@@ -20,45 +20,60 @@ __all__ = ["ModelFileError", "load_model", "load_notes", "save_model"]
 
 
 class ModelFileError(ValueError):
-    """A file that is damaged, is no model of this package, or was made by a later version."""
+    """Raised if a file is damaged, is not an opgd model, or has a newer format version."""
 
 
 def save_model(
     estimator: Any, path: Any, *, notes: dict[str, Any] | None = None, overwrite: bool = False
 ) -> None:
-    """Write a fitted estimator of this package to a file that holds data only.
+    """Save a fitted opgd estimator to a file.
 
-    The file is in the safetensors format and needs no trust: `load_model` runs nothing that is in
-    it. A loaded model gives the same answers bit by bit (with the same versions of NumPy and of
-    this package, on the same machine), and has the same fitted attributes.
+    The file has the safetensors format and contains data but no code, so that `load_model` can read
+    files from untrusted sources. The loaded estimator has the same fitted attributes, and its
+    predictions are bitwise identical on the same machine with the same versions of NumPy and opgd.
 
-    The file appears under its name when it is complete and has been read back, never before.
+    Saving is atomic: the file is encoded completely and decoded once as a check before it appears
+    under its name.
 
     Parameters
     ----------
     estimator : fitted OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, or \
 one of `opgd.baselines`
-        A subclass, a pipeline or an estimator of others is refused: its code cannot be stored.
+        Estimator to save. Subclasses, pipelines and estimators of other packages cannot be saved,
+        because their code cannot be stored.
     path : str or path-like
-        Where to write, usually with the ending ``.safetensors``. The folder must exist.
+        Path of the file, usually with the suffix ``.safetensors``. Its directory must exist.
     notes : dict, default=None
-        Plain data (what JSON has) to be kept beside the model, which does not use it: how rows
-        were prepared, on what it was trained. `load_notes` reads it.
+        Information to store with the model, as data that JSON can represent: for example, how the
+        samples were preprocessed. The model does not use it; `load_notes` returns it.
     overwrite : bool, default=False
-        Whether to replace a file that is there.
+        Whether to replace an existing file.
 
     Warns
     -----
     DataWarning
-        When a parameter is no plain data: a splitter as `cv`, a callable as `scoring`, a
-        RandomState as `random_state`, a fitted mixture as `init`. The loaded model has the default
-        instead, which matters when it is fitted again (and to `OPGDMixture.sample`, which draws by
-        `random_state`). A Series of `priors` comes back as a dict. Callbacks, metadata requests and
-        attributes that are not ours are left out too.
+        If a parameter cannot be stored, such as a splitter as `cv`, a callable as `scoring`, a
+        RandomState as `random_state` or a fitted mixture as `init`. The loaded estimator has the
+        default value instead, which affects only further calls of `fit` and
+        `OPGDMixture.sample`. Callbacks, metadata requests and attributes that do not belong to the
+        estimator are not saved either.
+
+    Raises
+    ------
+    TypeError
+        If the estimator or one of its fitted attributes cannot be stored, or if `notes` cannot be
+        represented in JSON.
+    FileExistsError
+        If the file exists and ``overwrite=False``.
 
     See Also
     --------
-    load_model : The way back.
+    load_model : Load an estimator from a file.
+    load_notes : Load the notes from a file.
+
+    Notes
+    -----
+    If `priors` is a pandas Series, it is stored and loaded as a dict.
 
     Examples
     --------
@@ -77,71 +92,75 @@ one of `opgd.baselines`
     name = type(estimator).__name__
     if name not in ESTIMATORS or type(estimator) is not ESTIMATORS[name].estimator:
         raise TypeError(
-            f"Cannot save an object of type {name}; these can be saved: {', '.join(ESTIMATORS)}."
+            f"Cannot save an object of type {name}; supported types are {', '.join(ESTIMATORS)}."
         )
     check_is_fitted(estimator)
     _check_notes(notes)
     path = free_path(path, overwrite)
     writer, left_out = Writer(), dict[str, str]()
     try:
-        model = {"opgd": our_version(), **described(estimator, writer, "", left_out)}
+        model = {"opgd": our_version(), **encode_estimator(estimator, writer, "", left_out)}
         model |= {"left_out": left_out} | ({} if notes is None else {"notes": notes})
         data = pack(model, writer.tensors)
-        loaded(*unpack(BytesIO(data), len(data)))
+        decode_estimator(*unpack(BytesIO(data), len(data)))
     except NotStorable as error:
         raise TypeError(f"Cannot save this {name}: {error} cannot be stored.") from None
-    except Unfit as error:
+    except InvalidContent as error:
         raise ValueError(f"Cannot save this {name}: {error}.") from None
     if left_out:
         warn_caller(
-            f"Model files hold data only, so these are left out: {', '.join(left_out.values())}. "
-            "The loaded model has defaults instead, which matters when it is fitted again.",
+            f"Model files contain no code, so these are not saved: {', '.join(left_out.values())}. "
+            "The loaded model has the default values instead, which matters if it is fitted again.",
             DataWarning,
         )
     write_whole(path, data, overwrite)
 
 
 def load_model(path: Any) -> Any:
-    """Read a fitted estimator from a file of `save_model`.
+    """Load a fitted estimator from a file written by `save_model`.
 
-    Nothing in the file is run: it holds numbers and words, and says by one of our names which
-    estimator they belong to. Sizes, types, shapes and a checksum are verified before use.
+    No code from the file is executed: it contains numbers and strings, and the name of one of the
+    estimators of opgd. Sizes, types, shapes and a checksum are verified before use.
 
     Parameters
     ----------
     path : str or path-like
+        Path of the file.
 
     Returns
     -------
-    estimator : the fitted estimator
+    estimator : object
+        The fitted estimator.
 
     Raises
     ------
     ModelFileError
-        A ValueError: the file is damaged, is no model of this package, or was made by a later
-        version.
+        If the file is damaged, is not an opgd model, or has a newer format version. This is a
+        ValueError.
 
     See Also
     --------
-    save_model : The way there, with an example.
+    save_model : Save an estimator to a file; with an example.
     """
     return load_model_and_notes(path)[0]
 
 
 def load_notes(path: Any) -> dict[str, Any]:
-    """Read the notes that a file of `save_model` keeps beside its model.
+    """Load the notes from a file written by `save_model`.
 
-    The command ``opgd fit`` notes its training (``"training"``) and the values for missing cells
-    (``"preprocessing"``). Notes are as trustworthy as whoever wrote the file.
+    The command ``opgd fit`` stores a description of the training (``"training"``) and the values
+    for missing cells (``"preprocessing"``). Notes are not verified: trust them only if you trust
+    the author of the file.
 
     Parameters
     ----------
     path : str or path-like
+        Path of the file.
 
     Returns
     -------
     notes : dict
-        Plain data; empty if there are none.
+        The notes; empty if there are none.
 
     Examples
     --------
@@ -160,35 +179,35 @@ def load_notes(path: Any) -> dict[str, Any]:
 
 
 def load_model_and_notes(path: Any) -> tuple[Any, dict[str, Any]]:
-    """Both, from one reading of the file."""
+    """Load the estimator and the notes, reading the file once."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"Cannot load {str(path)!r}: it is a folder.")
     if not path.exists():
         raise FileNotFoundError(f"Cannot load {str(path)!r}: there is no such file.")
-    if not path.is_file():  # a pipe would wait for ever, a device never end
+    if not path.is_file():  # reading from a pipe or a device may never end
         raise ModelFileError(f"Cannot load {str(path)!r}: it is not a regular file.")
     try:
         with path.open("rb") as stream:
             model, tensors = unpack(stream, os.fstat(stream.fileno()).st_size)
         notes = model.get("notes", {})
         if not isinstance(notes, dict):
-            raise Unfit("its notes are none")
-        return loaded(model, tensors), notes
-    except Unfit as error:
-        # what the file says of itself may be long
+            raise InvalidContent("its notes are not a JSON object")
+        return decode_estimator(model, tensors), notes
+    except InvalidContent as error:
+        # the message may quote long strings from the file
         raise ModelFileError(f"Cannot load {str(path)!r}: {str(error)[:300]}.") from None
     except MemoryError:
-        raise ModelFileError(
-            f"Cannot load {str(path)!r}: there is not the memory for it."
-        ) from None
+        raise ModelFileError(f"Cannot load {str(path)!r}: not enough memory.") from None
 
 
 def _check_notes(notes: Any) -> None:
-    """Refuse what would not come back as it is."""
+    """Raise TypeError unless JSON represents the notes exactly."""
     try:
         same = notes is None or json.loads(json.dumps(notes, allow_nan=False)) == notes
     except (TypeError, ValueError, RecursionError):
         same = False
     if not same or not isinstance(notes, dict | None):
-        raise TypeError("notes must be a dict of plain data: what JSON can hold.")
+        raise TypeError(
+            "notes must be a dict that JSON can represent, with str keys and finite numbers."
+        )

@@ -1,4 +1,4 @@
-"""OPGDSemiSupervised: labeled and unlabeled rows together."""
+"""OPGDSemiSupervised, a classifier for labeled and unlabeled samples together."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -33,72 +33,89 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 class OPGDSemiSupervised(ProjectionClassifier):
-    """Gaussian discriminant on optimal axes, learnt from a few labels and many rows.
+    r"""Gaussian discriminant analysis on an optimal projection, from partly labeled samples.
 
-    The projection V maximizes the log posterior probability of the class that each row aims at,
+    The projection :math:`V` maximizes
 
-        sum_i log( pi_t phi_t(V'x_i) / sum_k pi_k phi_k(V'x_i) ),
+    .. math::
 
-    which is its own class for a labeled row, and the strongest at the moment for an unlabeled
-    one. Means and covariances of the classes come from all rows: labeled ones count for their
-    class, the others for every class by its probability, in rounds that start from LDA on the
-    labeled rows. With all rows labeled this is `OPGDClassifier`.
+        \sum_i \log \frac{\pi_{t_i} \phi_{t_i}(V^\top x_i)}{\sum_k \pi_k \phi_k(V^\top x_i)},
+
+    where the target :math:`t_i` of a labeled sample is its class, and that of an unlabeled sample
+    is the class with the largest joint density :math:`\pi_k \phi_k(V^\top x_i)`.
+
+    Class means and covariances are estimated from all samples by self-training: labeled samples
+    count for their class and unlabeled samples for every class in proportion to its posterior
+    probability. The first probabilities are those of LDA on the labeled samples. If all samples are
+    labeled, this is `OPGDClassifier`.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means ``min(n_features, max(2, n_classes - 1))``, or as many as `init`
-        has.
+        Number of components, from 1 to n_features. None means
+        ``min(n_features, max(2, n_classes - 1))``, or the number of components in `init` if it is
+        an array.
     covariance_type : {"diag", "full"}, default="diag"
-        Covariances inside the projection.
+        Covariances of the projected Gaussians: diagonal (as in the paper) or full.
     shrinkage : float or "auto", default=0.0
-        Share of the pooled covariance in each class's; "auto" estimates it.
+        Weight of the pooled covariance in each class covariance, from 0 to 1; "auto" estimates it.
+        Increase it when classes have few samples. See `OPGDClassifier`.
     ridge : float, default=0.0
-        Share of the identity (on standardized columns) in each covariance.
+        Weight of the identity matrix (on standardized features) in each covariance, from 0 to 1.
+        Increase it when features are many or nearly collinear. See `OPGDClassifier`.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of all rows, by label and probability.
+        Class prior probabilities. None means the class frequencies among all samples, where
+        unlabeled samples are counted by their posterior probabilities.
     unlabeled : default=None
-        What stands for a missing label in y; None means -1, None and NaN.
+        Value in `y` that marks unlabeled samples. None means -1, None and NaN; set it if -1 is a
+        class label.
     n_rounds : int, default=6
-        Most rounds for the moments of the classes. They end earlier when labeled rows, which are
-        few among the rows that a class is made of, would get other classes more often than before,
-        by more than one standard error. 0 takes the probabilities of LDA on the labeled rows.
+        Maximum number of rounds of self-training. Rounds stop early when the error on labeled
+        samples increases by more than one standard error. With 0 the posterior probabilities of LDA
+        on the labeled samples are used.
     init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
-        First guess of the projection, as in `OPGDClassifier`.
+        Initial components; see `OPGDClassifier`.
     n_init : int, default=1
-        Number of searches; those after the first begin at random.
+        Number of searches, of which the best is kept. All but the first start from random
+        components.
     max_iter : int, default=500
-        Most iterations of a search.
+        Maximum number of iterations of each search. With 0 the initial components are kept.
     tol : float, default=1e-6
-        A search ends when no entry of the gradient of the mean log posterior is larger.
+        A search has converged when no entry of the gradient of the mean log posterior, in whitened
+        coordinates, exceeds `tol` in absolute value.
     random_state : int, RandomState instance or None, default=None
-        Used by random starts.
+        Seed of random initial components.
     subsample : bool, default=True
-        Begin the search on samples where there are 100000 rows or more: ten thousand rows, then
-        five times as many, up to a quarter of all; the search then goes on with all rows to the
-        same `tol`. The samples are always the same ones. It costs about half the passes over the
-        rows, and may end in another optimum than a search among all rows from the beginning.
+        With 100,000 samples or more, start the search on 10,000 of them, increase their number
+        fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
+        subsamples are deterministic. This needs about half as many passes over the data, but may
+        end in a different local optimum; set it to False to use all samples from the start.
     n_jobs : int, default=None
-        Threads that share the rows, for the same result; None means one, -1 all cores.
+        Number of threads, which does not change the result. None means 1, -1 all cores.
     verbose : int, default=0
-        Above 0, print the log-likelihood every ``verbose`` iterations.
+        If positive, print the log-likelihood every ``verbose`` iterations.
 
     Attributes
     ----------
     transduction_ : ndarray of shape (n_samples,)
-        Label of every training row: its own where it has one, else the most probable.
+        Label of each training sample: the given label, or the most probable class of an unlabeled
+        sample.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of the classes for every training row; 0 and 1 for labeled rows.
+        Class probabilities of each training sample; 0 and 1 for labeled samples.
     n_rounds_ : int
-        Rounds that were made.
-    components_, n_components_, classes_, priors_, means_, covariances_, projected_means_, \
-projected_variances_, gaussian_classes_, log_likelihood_, component_log_likelihoods_, \
-component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
-        As in `OPGDClassifier`; `log_likelihood_` is that of the classes that rows aim at.
+        Number of rounds of self-training.
+    components_, n_components_, classes_, priors_, means_, covariances_, gaussian_classes_
+        As in `OPGDClassifier`.
+    projected_means_, projected_variances_
+        As in `OPGDClassifier`.
+    log_likelihood_, component_log_likelihoods_, component_shares_
+        As in `OPGDClassifier`, with the targets :math:`t_i` in place of the true classes.
+    n_iter_, n_evaluations_, converged_, loss_curve_
+        As in `OPGDClassifier`.
     n_features_in_ : int
-        Number of columns seen in `fit`.
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, when all are strings.
+        Names of the features seen during `fit`. Defined only if all names are strings.
 
     Examples
     --------
@@ -106,9 +123,9 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
     >>> from sklearn.datasets import load_wine
     >>> from opgd import OPGDSemiSupervised
     >>> X, y = load_wine(return_X_y=True)
-    >>> few = np.full(len(y), -1)
-    >>> few[::10] = y[::10]
-    >>> model = OPGDSemiSupervised().fit(X, few)
+    >>> partly_labeled = np.full(len(y), -1)
+    >>> partly_labeled[::10] = y[::10]
+    >>> model = OPGDSemiSupervised().fit(X, partly_labeled)
     >>> bool(np.mean(model.transduction_ == y) > 0.9)
     True
     """
@@ -151,24 +168,28 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
     @restore_on_failure
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the axes and the Gaussians on them.
+        """Fit the projection and the projected Gaussians.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training samples.
         y : array-like of shape (n_samples,)
-            Labels of any one type; rows without a label as `unlabeled` says.
+            Class labels, all of one type; unlabeled samples are marked as described for
+            `unlabeled`.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            Sample weights. A weight of 2 is equivalent to repeating the sample; samples of weight 0
+            are ignored.
 
         Returns
         -------
         self : OPGDSemiSupervised
+            Fitted estimator.
         """
         self._check_parameters()
         check_integer("n_rounds", self.n_rounds)
         if np.ndim(self.unlabeled) or isinstance(self.unlabeled, Mapping | Set):
-            raise TypeError(f"unlabeled must be one value, got {self.unlabeled!r}.")
+            raise TypeError(f"unlabeled must be a single value, got {self.unlabeled!r}.")
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         samples = self._read_samples(X, y, sample_weight)
@@ -222,13 +243,13 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         return _SamplesInMemory(engine, classes, X, all_codes)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of labeled rows whose class is predicted; rows without a label are passed over.
+        """Compute the accuracy on the labeled samples; unlabeled samples are ignored.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Labels, some of which may be missing.
+            Class labels; some samples may be unlabeled.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -242,14 +263,15 @@ component_shares_, n_iter_, n_evaluations_, converged_, loss_curve_
         if weights is not None:
             known &= weights > 0
         if not known.any():
-            raise ValueError("y has no labeled rows to score (of positive weight, if weighted).")
+            raise ValueError("y has no labeled samples with positive weight to score.")
         codes = codes_among(y, self.classes_, self.unlabeled)
-        right = codes == np.searchsorted(self.classes_, predicted)
-        return float(np.average(right[known], weights=None if weights is None else weights[known]))
+        correct = codes == np.searchsorted(self.classes_, predicted)
+        known_weights = None if weights is None else weights[known]
+        return float(np.average(correct[known], weights=known_weights))
 
 
 class _Samples(Protocol):
-    """Partly labeled samples: an engine of those with positive weight, and labels for all."""
+    """Partly labeled samples: an engine over those with positive weight, and labels for all."""
 
     @property
     def engine(self) -> Engine: ...
@@ -278,22 +300,22 @@ class _SamplesInMemory:
 class _LazySamples:
     engine: Engine
     classes: AnyArray
-    rows: Any  # LazyRows, which need Dask
+    rows: Any  # LazyRows; not imported, because that needs Dask
     unlabeled: Any
 
     def label(self, projection: FittedProjection) -> tuple[Any, Any]:
-        known = projection, self.classes, self.unlabeled
-        nothing = np.zeros((0, len(self.classes)))
+        arguments = projection, self.classes, self.unlabeled
+        empty = np.zeros((0, len(self.classes)))
         return (
-            self.rows.answers(partial(_part_probabilities, *known), nothing),
-            self.rows.answers(partial(_part_labels, *known), self.classes[:0]),
+            self.rows.answers(partial(_part_probabilities, *arguments), empty),
+            self.rows.answers(partial(_part_labels, *arguments), self.classes[:0]),
         )
 
 
 def _compute_probabilities(
     projection: FittedProjection, X: AnyArray, codes: IntArray
 ) -> FloatArray:
-    """Return posteriors (n, K); those of labeled samples (codes >= 0) are 0 and 1."""
+    """Return posterior probabilities (n, K), which are 0 and 1 for labeled samples."""
     probabilities: FloatArray = np.exp(log_normalized(projection.class_log_joint(X)))
     labeled = np.flatnonzero(codes >= 0)
     probabilities[labeled] = 0.0

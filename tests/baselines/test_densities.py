@@ -31,7 +31,7 @@ from opgd.baselines import (
     ReducedRankLDA,
 )
 from opgd.baselines._axis_densities import CommonVariance, GaussianDensities, KernelDensities
-from opgd.baselines._bandwidths import left_out_likelihood
+from opgd.baselines._bandwidths import leave_one_out_likelihood
 from opgd.baselines._mixture_densities import MixtureDensities
 from opgd.baselines._pursuit import LikelihoodRatio
 from opgd.baselines.alternating import HeldForm
@@ -284,7 +284,7 @@ def test_bandwidth_leaves_every_row_out(rng):
         KernelDensity(bandwidth=0.4).fit(np.delete(rows, i, axis=0)).score_samples(rows[[i]])[0]
         for i in range(len(rows))
     ]
-    assert left_out_likelihood(rows, np.ones(40), 0.4) == pytest.approx(np.mean(expected))
+    assert leave_one_out_likelihood(rows, np.ones(40), 0.4) == pytest.approx(np.mean(expected))
 
 
 def test_kernel_discriminant_follows_its_formula(iris):

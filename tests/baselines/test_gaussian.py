@@ -212,7 +212,7 @@ def test_all_that_is_lda_agrees_where_the_pooled_covariance_is_singular(how, bas
 
 
 def test_more_axes_than_lda_has_are_refused(iris):
-    with pytest.raises(ValueError, match=r"n_components=3 is more than n_classes - 1 = 2"):
+    with pytest.raises(ValueError, match=r"n_components=3 is larger than n_classes - 1 = 2"):
         ReducedRankLDA(3).fit(*iris)
 
 
@@ -795,7 +795,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(baseline, iris):
 @pytest.mark.parametrize(
     ("baseline", "message"),
     [
-        (CommonPrincipalComponents(max_iter=1), r"axes have not converged after max_iter=1"),
+        (CommonPrincipalComponents(max_iter=1), r"components have not converged after max_iter=1"),
         (MixtureDiscriminantAnalysis(max_iter=1), r"EM has not converged after max_iter=1"),
     ],
     ids=lambda own: str(own)[:3],

@@ -192,7 +192,7 @@ def test_tensors_larger_than_memory_are_refused_in_words(tmp_path):
         stream.truncate(len(data) + n_bytes)
     call = [sys.executable, "-c", LIMITED]
     done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path)
-    assert done.stdout == "Cannot load 'huge.opgd': there is not the memory for it.\n", done.stderr
+    assert done.stdout == "Cannot load 'huge.opgd': not enough memory.\n", done.stderr
 
 
 def deep(levels):

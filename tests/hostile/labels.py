@@ -141,7 +141,7 @@ def one_class(model):
     X, _ = table()
     labels = np.full(len(X), "only")
     if name_of(model) == "FlexibleDiscriminantAnalysis":
-        fit_refused(model, X, labels, "one class only")
+        fit_refused(model, X, labels, "only one class")
         return
     fits(model, X, labels)
     assert set(model.predict(X)) == {"only"}
@@ -208,7 +208,7 @@ def label_among_columns(model):
 def more_clusters_than_rows(model):
     X, _ = table()
     model.set_params(n_clusters=9)
-    fit_refused(model, X[:8], match="n_clusters=9 is more than the 8 rows")
+    fit_refused(model, X[:8], match="n_clusters=9 is larger than n_samples=8")
 
 
 @hostile("as many clusters as rows", "a finite fit", to=clusters)

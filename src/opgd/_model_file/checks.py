@@ -1,6 +1,7 @@
-"""Checks of what is read from a model file, one for each kind of fitted attribute.
+"""Checks of values read from a model file, one for each kind of fitted attribute.
 
-A check is told the sizes that are known so far, by letter, and adds those it sees first.
+A check returns whether a value is valid. It receives the sizes known so far, by letter, and adds
+those that occur first in its value.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ Check = Callable[[Any, dict[str, int]], bool]
 
 
 def _has_shape(value: Any, kind: str, letters: str, sizes: dict[str, int]) -> bool:
-    """Whether an array has these sizes; letters seen for the first time get theirs."""
+    """Return whether an array has these sizes; new letters are added to `sizes`."""
     names = letters.split()
     if not isinstance(value, np.ndarray) or value.dtype.kind not in kind:
         return False
@@ -24,7 +25,7 @@ def _has_shape(value: Any, kind: str, letters: str, sizes: dict[str, int]) -> bo
 
 
 def numbers(letters: str, *, above: float = -np.inf, finite: bool = True) -> Check:
-    """An array of floats of this shape."""
+    """Return a check for a float array of this shape."""
 
     def check(value: Any, sizes: dict[str, int]) -> bool:
         if not _has_shape(value, "f", letters, sizes):
@@ -35,12 +36,12 @@ def numbers(letters: str, *, above: float = -np.inf, finite: bool = True) -> Che
 
 
 def either(*checks: Check) -> Check:
-    """Any one of several."""
+    """Return a check that accepts what any of several checks accepts."""
     return lambda value, sizes: any(check(value, sizes) for check in checks)
 
 
 def codes(letters: str, below: str) -> Check:
-    """An array of integers from 0 to a size."""
+    """Return a check for an array of integers from 0 to a size minus one."""
 
     def check(value: Any, sizes: dict[str, int]) -> bool:
         if not _has_shape(value, "i", letters, sizes):
@@ -51,14 +52,14 @@ def codes(letters: str, below: str) -> Check:
 
 
 def logarithms(value: Any, sizes: dict[str, int]) -> bool:
-    """Log probabilities of Gaussians; a cluster may have died out."""
+    """Check log probabilities of Gaussians; those of empty clusters may be -inf."""
     return _has_shape(value, "f", "C", sizes) and bool(
         np.all(value < np.inf) and np.any(value > -np.inf)
     )
 
 
 def gaussian_classes(value: Any, sizes: dict[str, int]) -> bool:
-    """Classes of the Gaussians: all of them, in ascending order."""
+    """Check the classes of the Gaussians: all classes, in ascending order."""
     return (
         _has_shape(value, "i", "C", sizes)
         and np.array_equal(np.unique(value), np.arange(sizes["K"]))
@@ -67,83 +68,83 @@ def gaussian_classes(value: Any, sizes: dict[str, int]) -> bool:
 
 
 def each_gaussian(value: Any, sizes: dict[str, int]) -> bool:
-    """Clusters of the Gaussians: each is one."""
+    """Check the clusters of the Gaussians: each Gaussian is one cluster."""
     return _has_shape(value, "i", "C", sizes) and np.array_equal(value, np.arange(len(value)))
 
 
 def labels(value: Any, sizes: dict[str, int]) -> bool:
-    """Different labels."""
+    """Check class labels: at least one, all distinct."""
     if not _has_shape(value, "biufMUO", "K", sizes) or len(value) == 0:
         return False
     return len(set(value.tolist())) == len(value)
 
 
 def names(value: Any, sizes: dict[str, int]) -> bool:
-    """Names of the columns."""
-    return _has_shape(value, "O", "p", sizes) and all(isinstance(own, str) for own in value)
+    """Check feature names."""
+    return _has_shape(value, "O", "p", sizes) and all(isinstance(name, str) for name in value)
 
 
-def row_labels(value: Any, sizes: dict[str, int]) -> bool:
-    """Labels of the training rows."""
+def sample_labels(value: Any, sizes: dict[str, int]) -> bool:
+    """Check labels of the training samples."""
     return _has_shape(value, "biufMUO", "n", sizes)
 
 
 def size(letter: str) -> Check:
-    """An integer that counts something else."""
+    """Return a check for an integer that equals a known size."""
     return lambda value, sizes: type(value) is int and sizes.get(letter) == value
 
 
 def count(value: Any, sizes: dict[str, int]) -> bool:  # noqa: ARG001
-    """An integer."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and int(value) >= 0
+    """Check a nonnegative integer."""
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return is_integer and int(value) >= 0
 
 
 def real(value: Any, sizes: dict[str, int]) -> bool:  # noqa: ARG001
-    """A float."""
+    """Check a float."""
     return isinstance(value, float)
 
 
 def positive(value: Any, sizes: dict[str, int]) -> bool:
-    """A float above zero."""
+    """Check a finite float above zero."""
     return real(value, sizes) and 0 < value < np.inf
 
 
 def flag(value: Any, sizes: dict[str, int]) -> bool:  # noqa: ARG001
-    """True or False."""
+    """Check a boolean."""
     return isinstance(value, bool | np.bool_)
 
 
 def floats(value: Any, sizes: dict[str, int]) -> bool:
-    """A list of floats."""
-    return isinstance(value, list) and all(real(own, sizes) for own in value)
+    """Check a list of floats."""
+    return isinstance(value, list) and all(real(item, sizes) for item in value)
 
 
 def form(value: Any, sizes: dict[str, int]) -> bool:  # noqa: ARG001
-    """A form of covariances."""
+    """Check the name of a form of covariances."""
     return isinstance(value, str) and value in FORMS
 
 
 def output(value: Any, sizes: dict[str, int]) -> bool:  # noqa: ARG001
-    """What `set_output` was told."""
+    """Check the configuration of `set_output`."""
     if not isinstance(value, dict) or not set(value) <= {"transform"}:
         return False
-    return all(own in (None, "default", "pandas", "polars") for own in value.values())
+    return all(name in (None, "default", "pandas", "polars") for name in value.values())
 
 
 def table(value: Any, _: dict[str, int], *, needed: set[str]) -> bool:
-    """Columns of one length by name; `params` is a list of dicts."""
+    """Check a dict of arrays of one length; `params` is a list of dicts."""
     if not isinstance(value, dict) or not needed <= set(value):
         return False
-    columns = {key: own for key, own in value.items() if key != "params"}
+    columns = {key: column for key, column in value.items() if key != "params"}
     sizes: dict[str, int] = {}
     if "params" in value:
         params = value["params"]
-        if not isinstance(params, list) or not all(isinstance(own, dict) for own in params):
+        if not isinstance(params, list) or not all(isinstance(item, dict) for item in params):
             return False
         sizes["m"] = len(params)
     return (
         all(isinstance(key, str) for key in value)
-        and all(_has_shape(own, "biufO", "m", sizes) for own in columns.values())
+        and all(_has_shape(column, "biufO", "m", sizes) for column in columns.values())
         and sizes["m"] > 0
     )

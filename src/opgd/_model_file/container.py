@@ -1,7 +1,7 @@
-"""The bytes of a model file: a safetensors file whose only metadata is one text of JSON.
+"""Model files as bytes: safetensors files whose only metadata entry is a JSON string.
 
-The text and all tensors are under one checksum. The header is read and checked, against the size
-of the file too, before anything else is.
+A checksum covers the JSON and all tensors. The header is checked, also against the size of the
+file, before anything else is read.
 """
 
 import hashlib
@@ -11,53 +11,55 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from opgd._model_file.encoding import Unfit
+from opgd._model_file.encoding import InvalidContent
 from opgd.core.types import AnyArray
 
 FORMAT = "opgd model"
 VERSION = 2
 KEY = "opgd"
-"""Name of the only metadata: safetensors writes several in any order."""
+"""Name of the metadata entry. There is only one, since safetensors does not keep their order."""
 MAX_HEADER = 2**25
 MAX_TENSORS = 2**16
-MAX_AXES = 8
+MAX_DIMENSIONS = 8
 SIZES = {"F64": 8, "F32": 4, "I64": 8, "BOOL": 1}
 
 
 def pack(model: dict[str, Any], tensors: dict[str, AnyArray]) -> bytes:
-    """The bytes of a file."""
+    """Return the bytes of a model file."""
     model = {"format": FORMAT, "version": VERSION, **model}
     text = _canonical(model | {"sha256": _checksum(model, tensors)})
     data: bytes = _safetensors().save(tensors, metadata={KEY: text})
     if int.from_bytes(data[:8], "little") > MAX_HEADER:
-        raise Unfit(f"its labels, names and settings take more than {MAX_HEADER >> 20} MB")
+        raise InvalidContent(
+            f"its labels, names and parameters take more than {MAX_HEADER >> 20} MB"
+        )
     return data
 
 
 def unpack(stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """The JSON and the tensors of a stream of `size` bytes, if they are what was written."""
+    """Return the decoded JSON and the tensors of a stream of `size` bytes, after all checks."""
     library = _safetensors()
     start = stream.read(8)
     length = int.from_bytes(start, "little")
     if size < 8 or len(start) < 8 or length > min(MAX_HEADER, size):
-        raise Unfit("it is no model file (safetensors), or only the beginning of one")
+        raise InvalidContent("the file is not a safetensors file, or is truncated")
     header = stream.read(length)
     if 8 + length > size or len(header) < length:
-        raise Unfit("it is only the beginning of a file")
-    model = _check_header(_parsed(header, "header"), size - 8 - length)
+        raise InvalidContent("the file is truncated")
+    model = _check_header(_parse_json(header, "header"), size - 8 - length)
     _check_version(model)
     data = start + header + stream.read(size - 8 - length)
     if len(data) != size or stream.read(1):
-        raise Unfit("it changed while it was read")
+        raise InvalidContent("the file changed while it was read")
     try:
-        tensors = {name: np.array(own) for name, own in library.load(data).items()}
-    except Exception as error:  # its own errors have no common base in all versions
-        raise Unfit(f"safetensors cannot read it ({type(error).__name__})") from None
+        tensors = {name: np.array(tensor) for name, tensor in library.load(data).items()}
+    except Exception as error:  # not all versions of safetensors have a common exception class
+        raise InvalidContent(f"safetensors cannot read the file ({type(error).__name__})") from None
     for tensor in tensors.values():
         if tensor.dtype == bool and tensor.size and tensor.view(np.uint8).max() > 1:
-            raise Unfit("it has truth values that are neither true nor false")
-    if model.pop("sha256", None) != _checksum_of_stranger(model, tensors):
-        raise Unfit("it is damaged: its checksum does not belong to its contents")
+            raise InvalidContent("a boolean tensor has values other than 0 and 1")
+    if model.pop("sha256", None) != _checksum_untrusted(model, tensors):
+        raise InvalidContent("the file is damaged: its checksum does not match its contents")
     return model, tensors
 
 
@@ -84,79 +86,84 @@ def _checksum(model: dict[str, Any], tensors: dict[str, AnyArray]) -> str:
     return digest.hexdigest()
 
 
-def _checksum_of_stranger(model: dict[str, Any], tensors: dict[str, AnyArray]) -> str:
-    """The same for what may not be written again: 1e999 is infinite, and levels may be many."""
+def _checksum_untrusted(model: dict[str, Any], tensors: dict[str, AnyArray]) -> str:
+    """Return the checksum of file contents that JSON may not be able to represent.
+
+    Files may contain numbers such as 1e999, which is parsed as infinity, and deep nesting.
+    """
     try:
         return _checksum(model, tensors)
     except (ValueError, RecursionError):
-        raise Unfit("its description has numbers or levels that no model has") from None
+        raise InvalidContent(
+            "its description has infinite numbers or is nested too deeply"
+        ) from None
 
 
-def _parsed(text: str | bytes, what: str) -> Any:
-    """JSON without duplicate keys and without numbers that are not finite."""
+def _parse_json(text: str | bytes, part: str) -> Any:
+    """Return decoded JSON; reject duplicate keys and the constants NaN and Infinity."""
 
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(found := dict(items)) < len(items):
-            raise Unfit(f"its {what} has a key twice")
-        return found
+    def build_dict(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(decoded := dict(items)) < len(items):
+            raise InvalidContent(f"its {part} has a duplicate key")
+        return decoded
 
-    def refused(constant: str) -> None:
-        raise Unfit(f"its {what} has the number {constant}")
+    def reject_constant(constant: str) -> None:
+        raise InvalidContent(f"its {part} has the number {constant}")
 
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
-        return json.loads(decoded, object_pairs_hook=pairs, parse_constant=refused)
-    except Unfit:
+        return json.loads(decoded, object_pairs_hook=build_dict, parse_constant=reject_constant)
+    except InvalidContent:
         raise
     except (ValueError, RecursionError):
-        raise Unfit(f"its {what} is not JSON") from None
+        raise InvalidContent(f"its {part} is not valid JSON") from None
 
 
 def _check_header(header: Any, n_bytes: int) -> dict[str, Any]:
-    """The JSON of the model; tensors must fill the rest of the file without gaps."""
+    """Return the decoded JSON, and check that tensors fill the rest of the file without gaps."""
     if not isinstance(header, dict):
-        raise Unfit("its header is not that of a safetensors file")
+        raise InvalidContent("its header is not a valid safetensors header")
     metadata = header.pop("__metadata__", None)
     if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
-        raise Unfit("it is not a model of opgd")
+        raise InvalidContent("the file is not an opgd model")
     if len(metadata) > 1 or len(header) > MAX_TENSORS:
-        raise Unfit("it has more in it than a model")
+        raise InvalidContent("the file has more metadata or tensors than an opgd model")
     end = 0
-    for first, last in sorted(_place(entry) for entry in header.values()):
-        if first != end:
-            raise Unfit("its tensors overlap or leave gaps")
-        end = last
+    for begin, stop in sorted(_check_entry(entry) for entry in header.values()):
+        if begin != end:
+            raise InvalidContent("its tensors overlap or leave gaps")
+        end = stop
     if end != n_bytes:
-        raise Unfit("its tensors and its size do not agree")
-    model = _parsed(metadata[KEY], "description")
+        raise InvalidContent("the size of the file does not match its tensors")
+    model = _parse_json(metadata[KEY], "description")
     if not isinstance(model, dict) or model.get("format") != FORMAT:
-        raise Unfit("it is not a model of opgd")
+        raise InvalidContent("the file is not an opgd model")
     return model
 
 
-def _place(entry: Any) -> tuple[int, int]:
-    """Where a tensor begins and ends; its shape must fill the place."""
+def _check_entry(entry: Any) -> tuple[int, int]:
+    """Return the start and end offsets of a tensor, and check its type, shape and size."""
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise Unfit("its header is not that of a safetensors file")
+        raise InvalidContent("its header is not a valid safetensors header")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in SIZES:
-        raise Unfit(f"it has a tensor of the type {dtype!r}, which models do not have")
+        raise InvalidContent(f"a tensor has the unsupported type {dtype!r}")
     for numbers in (shape, offsets):
         if not isinstance(numbers, list) or any(type(n) is not int or n < 0 for n in numbers):
-            raise Unfit("it has a tensor of impossible shape or place")
-    if len(shape) > MAX_AXES or len(offsets) != 2:
-        raise Unfit("it has a tensor of impossible shape or place")
+            raise InvalidContent("a tensor has an invalid shape or invalid offsets")
+    if len(shape) > MAX_DIMENSIONS or len(offsets) != 2:
+        raise InvalidContent("a tensor has an invalid shape or invalid offsets")
     if offsets[1] - offsets[0] != SIZES[dtype] * math.prod(shape):
-        raise Unfit("it has a tensor whose shape does not fill its place")
+        raise InvalidContent("the shape of a tensor does not match its offsets")
     return offsets[0], offsets[1]
 
 
 def _check_version(model: dict[str, Any]) -> None:
     version = model.get("version")
     if type(version) is not int or version < 1:
-        raise Unfit("it does not say which version of the format it has")
+        raise InvalidContent("its format version is missing or invalid")
     if version > VERSION:
-        raise Unfit(
-            f"its format has version {version} and this opgd reads versions up to {VERSION}; "
-            "upgrade opgd"
+        raise InvalidContent(
+            f"its format version {version} is newer than {VERSION}, the latest that this version "
+            "of opgd reads; upgrade opgd"
         )

@@ -1,7 +1,7 @@
-"""What a fitted estimator consists of: names, types and shapes of its fitted attributes.
+"""Names, types and shapes of the fitted attributes of each estimator.
 
-Letters stand for sizes that have to agree: p columns, q axes, R dimensions in which rows differ,
-C Gaussians, K classes, n training rows, F functions and m knots of a basis.
+Letters denote sizes that must agree: p features, q components, R rank of the centered samples,
+C Gaussians, K classes, n training samples, F functions and m knots of a basis.
 """
 
 from dataclasses import dataclass, field
@@ -27,11 +27,11 @@ from opgd._model_file.checks import (
     output,
     positive,
     real,
-    row_labels,
+    sample_labels,
     size,
     table,
 )
-from opgd._model_file.encoding import Unfit
+from opgd._model_file.encoding import InvalidContent
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,
@@ -93,7 +93,7 @@ ITERATIONS: dict[str, Check] = {"n_iter_": count, "converged_": flag}
 CLASSIFIER = CLASSES | SEARCH
 SEMI_SUPERVISED = CLASSIFIER | {
     "n_rounds_": count,
-    "transduction_": row_labels,
+    "transduction_": sample_labels,
     "label_distributions_": numbers("n K"),
 }
 MIXTURE = (
@@ -154,7 +154,7 @@ CHOICE: dict[str, Check] = {
     "n_features_in_": count,
 }
 OUTPUT = "_sklearn_output_config"
-"""Where scikit-learn keeps what `set_output` was told."""
+"""Attribute in which scikit-learn stores the configuration of `set_output`."""
 OPTIONAL: dict[str, Check] = {
     "feature_names_in_": names,
     OUTPUT: output,
@@ -165,17 +165,17 @@ RECORDS: dict[str, type[Any]] = {
     "_projection.gaussians": ProjectedGaussians,
     "_projection": FittedProjection,
 }
-"""Frozen records among the attributes, whose fields are stored one by one; inner ones first."""
+"""Attributes that are records, whose fields are stored separately; inner records first."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """An estimator that can be stored, and the attributes that make it up."""
+    """An estimator class that can be stored, and its fitted attributes."""
 
     estimator: type[Any]
     attributes: dict[str, Check]
     estimators: dict[str, str] = field(default_factory=dict)
-    """Attributes that are estimators themselves, and their class."""
+    """Names of attributes that are estimators, and of their classes."""
 
 
 ESTIMATORS = {
@@ -228,37 +228,37 @@ ESTIMATORS = {
 }
 
 
-def check_attributes(parts: Parts, found: dict[str, Any]) -> None:
-    """Refuse attributes that do not make up one model."""
+def check_attributes(parts: Parts, fitted: dict[str, Any]) -> None:
+    """Raise InvalidContent unless the attributes form a valid model."""
     sizes: dict[str, int] = {}
-    checks = parts.attributes | {name: own for name, own in OPTIONAL.items() if name in found}
-    if set(checks) != set(found):
-        raise Unfit(f"its attributes are not those of {parts.estimator.__name__}")
+    checks = parts.attributes | {name: check for name, check in OPTIONAL.items() if name in fitted}
+    if set(checks) != set(fitted):
+        raise InvalidContent(f"its attributes are not those of {parts.estimator.__name__}")
     for name, check in checks.items():
-        if not check(found[name], sizes):
-            raise Unfit(f"its {name} is not what it should be, or does not fit the rest")
-    if "_projection.form" in found:
-        _check_variances(found)
-    if "_basis.kind" in found:
-        _check_basis(found)
-    if "best_index_" in found and found["best_index_"] >= len(found["cv_results_"]["params"]):
-        raise Unfit("its best_index_ is not in its cv_results_")
+        if not check(fitted[name], sizes):
+            raise InvalidContent(f"its {name} has an unexpected type, shape or value")
+    if "_projection.form" in fitted:
+        _check_variances(fitted)
+    if "_basis.kind" in fitted:
+        _check_basis(fitted)
+    if "best_index_" in fitted and fitted["best_index_"] >= len(fitted["cv_results_"]["params"]):
+        raise InvalidContent("its best_index_ is out of range for its cv_results_")
 
 
-def _check_basis(found: dict[str, Any]) -> None:
-    n_functions, degree = found["coefficients_"].shape[1], found["_basis.degree"]
-    basis = Basis(found["_basis.kind"], min(degree, n_functions), found["_basis.knots"])
+def _check_basis(fitted: dict[str, Any]) -> None:
+    n_functions, degree = fitted["coefficients_"].shape[1], fitted["_basis.degree"]
+    basis = Basis(fitted["_basis.kind"], min(degree, n_functions), fitted["_basis.knots"])
     if basis.n_functions != n_functions:
-        raise Unfit("its basis has another number of functions than coefficients")
+        raise InvalidContent("its numbers of basis functions and coefficients differ")
 
 
-def _check_variances(found: dict[str, Any]) -> None:
-    variances = found["_projection.gaussians.variances"]
-    n_axes = {"diag": 2, "full": 3}[found["_projection.form"]]
-    if variances.ndim != n_axes:
-        raise Unfit("its variances do not fit their form")
-    if n_axes == 3:
+def _check_variances(fitted: dict[str, Any]) -> None:
+    variances = fitted["_projection.gaussians.variances"]
+    ndim = {"diag": 2, "full": 3}[fitted["_projection.form"]]
+    if variances.ndim != ndim:
+        raise InvalidContent("its projected variances do not have the shape of their form")
+    if ndim == 3:
         try:
             np.linalg.cholesky(variances)
         except np.linalg.LinAlgError:
-            raise Unfit("its covariances are not positive definite") from None
+            raise InvalidContent("its covariances are not positive definite") from None

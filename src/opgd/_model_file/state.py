@@ -1,15 +1,15 @@
-"""From a fitted estimator to JSON and tensors, and back."""
+"""Encoding of fitted estimators as JSON and tensors, and decoding."""
 
 import re
 from typing import Any
 
 from opgd._base.gaussian import GaussianModel, describe_projection
-from opgd._model_file.encoding import NotStorable, Reader, Unfit, Writer
+from opgd._model_file.encoding import InvalidContent, NotStorable, Reader, Writer
 from opgd._model_file.schema import ESTIMATORS, OPTIONAL, RECORDS, Parts, check_attributes
 from opgd._model_file.upgrade import upgrade_estimators, upgrade_fitted
 from opgd.core.gaussians import FORMS
 
-MISFITS = (
+DECODING_ERRORS = (
     AttributeError,
     IndexError,
     KeyError,
@@ -20,43 +20,45 @@ MISFITS = (
 )
 
 
-def described(
+def encode_estimator(
     estimator: Any, writer: Writer, prefix: str, left_out: dict[str, str]
 ) -> dict[str, Any]:
-    """An estimator as JSON; what cannot be stored is described in words in `left_out`."""
+    """Return an estimator as JSON; `left_out` receives descriptions of what cannot be stored."""
     name = type(estimator).__name__
     parts = ESTIMATORS[name]
     parameters, fitted = estimator.get_params(deep=False), dict(vars(estimator))
-    written: dict[str, Any] = {"estimator": name, "parameters": {}, "fitted": {}, "estimators": {}}
+    content: dict[str, Any] = {"estimator": name, "parameters": {}, "fitted": {}, "estimators": {}}
     for key, value in parameters.items():
         try:
-            written["parameters"][key] = _parameter(key, value, writer, f"{prefix}parameters")
+            content["parameters"][key] = _encode_parameter(
+                key, value, writer, f"{prefix}parameters"
+            )
         except NotStorable:
-            words = re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
-            left_out[prefix + key] = f"{prefix}{key}={words[:200]}"
+            text = re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
+            left_out[prefix + key] = f"{prefix}{key}={text[:200]}"
     for key in parameters:
         fitted.pop(key, None)
     for key in parts.estimators:
         inner = fitted.pop(key)
-        written["estimators"][key] = described(inner, writer, f"{prefix}{key}.", left_out)
+        content["estimators"][key] = encode_estimator(inner, writer, f"{prefix}{key}.", left_out)
     if isinstance(estimator, GaussianModel) and "_projection" in fitted:
         for key in describe_projection(estimator, fitted["_projection"]):
             fitted.pop(key)
-    for key, value in _flat(fitted).items():
+    for key, value in _flatten(fitted).items():
         if key not in parts.attributes and key not in OPTIONAL:
             left_out[prefix + key] = prefix + key
             continue
         write = writer.labels if key == "classes_" else writer.encode
         try:
-            written["fitted"][key] = write(value, f"{prefix}{key}")
+            content["fitted"][key] = write(value, f"{prefix}{key}")
         except NotStorable as error:
             raise NotStorable(f"its {key} ({error})") from None
-    return written
+    return content
 
 
-def _parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
-    """A parameter as JSON, and its tensors in the writer; none of these if it is not storable."""
-    if key == "priors" and hasattr(value, "to_dict"):  # a Series, by its index
+def _encode_parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
+    """Return a parameter as JSON; if it cannot be stored, leave no tensors in the writer."""
+    if key == "priors" and hasattr(value, "to_dict"):  # a Series, indexed by class label
         value = value.to_dict()
     before = dict(writer.tensors)
     try:
@@ -66,46 +68,46 @@ def _parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
         raise
 
 
-def _flat(fitted: dict[str, Any]) -> dict[str, Any]:
-    """Fitted attributes, with the fields of records one by one, and forms by name."""
+def _flatten(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return fitted attributes with one entry for each field of a record, and forms by name."""
     flat: dict[str, Any] = {}
     for key, value in fitted.items():
         if key in RECORDS:
-            flat |= _flat({f"{key}.{field}": inner for field, inner in vars(value).items()})
+            flat |= _flatten({f"{key}.{field}": inner for field, inner in vars(value).items()})
         else:
             flat[key] = value.name if key == "_projection.form" else value
     return flat
 
 
-def loaded(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
-    """The estimator of a file's contents."""
+def decode_estimator(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    """Return the estimator that the contents of a file describe."""
     reader = Reader(tensors)
     try:
-        estimator = _rebuilt(model, reader, model["version"])
-    except Unfit:
+        estimator = _rebuild(model, reader, model["version"])
+    except InvalidContent:
         raise
-    except MISFITS as error:
-        raise Unfit(f"its contents do not fit together ({type(error).__name__})") from None
+    except DECODING_ERRORS as error:
+        raise InvalidContent(f"its contents are inconsistent ({type(error).__name__})") from None
     if reader.tensors:
-        raise Unfit("it has tensors that belong to nothing")
+        raise InvalidContent("it has unused tensors")
     return estimator
 
 
-def _rebuilt(written: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
-    name = written["estimator"]
+def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
+    name = content["estimator"]
     if name not in ESTIMATORS or only not in (None, name):
-        raise Unfit(f"it is a model of the unknown kind {name!r}")
+        raise InvalidContent(f"it contains an estimator of the unexpected type {name!r}")
     parts = ESTIMATORS[name]
-    parameters = {key: reader.decode(value) for key, value in written["parameters"].items()}
+    parameters = {key: reader.decode(value) for key, value in content["parameters"].items()}
     unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
     if unknown:
-        raise Unfit(f"{name} has no parameter {min(unknown)!r} here")
-    fitted = {key: reader.decode(value) for key, value in written["fitted"].items()}
-    inner = _rebuilt_estimators(parts, upgrade_estimators(written, version), reader, version)
+        raise InvalidContent(f"{name} has no parameter {min(unknown)!r} in this version of opgd")
+    fitted = {key: reader.decode(value) for key, value in content["fitted"].items()}
+    inner = _rebuild_estimators(parts, upgrade_estimators(content, version), reader, version)
     fitted = upgrade_fitted(fitted, inner, version)
     check_attributes(parts, fitted)
     estimator = parts.estimator(**parameters)
-    fitted = _with_records(fitted) | inner
+    fitted = _build_records(fitted) | inner
     if "_projection" in fitted:
         estimator._store(fitted)
     else:
@@ -113,19 +115,19 @@ def _rebuilt(written: dict[str, Any], reader: Reader, version: int, only: str | 
     return estimator
 
 
-def _rebuilt_estimators(
-    parts: Parts, written: dict[str, Any], reader: Reader, version: int
+def _rebuild_estimators(
+    parts: Parts, content: dict[str, Any], reader: Reader, version: int
 ) -> dict[str, Any]:
-    if set(written) != set(parts.estimators):
-        raise Unfit(f"its estimators are not those of {parts.estimator.__name__}")
+    if set(content) != set(parts.estimators):
+        raise InvalidContent(f"its estimators are not those of {parts.estimator.__name__}")
     return {
-        key: _rebuilt(written[key], reader, version, only=name)
+        key: _rebuild(content[key], reader, version, only=name)
         for key, name in parts.estimators.items()
     }
 
 
-def _with_records(fitted: dict[str, Any]) -> dict[str, Any]:
-    """Fitted attributes with the records that their fields make up."""
+def _build_records(fitted: dict[str, Any]) -> dict[str, Any]:
+    """Return fitted attributes with records in place of their separate fields."""
     fitted = dict(fitted)
     if "_projection.form" in fitted:
         fitted["_projection.form"] = FORMS[fitted["_projection.form"]]

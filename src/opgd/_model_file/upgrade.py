@@ -1,28 +1,28 @@
-"""Contents of files of earlier versions, as the present one would have written them."""
+"""Conversion of the contents of older model files to the current format."""
 
 from typing import Any
 
 import numpy as np
 
 DERIVED = ("components_", "n_components_", "projected_means_", "projected_variances_")
-"""Attributes that version 1 stored beside what they follow from."""
+"""Attributes that version 1 stored although they follow from others."""
 
 
-def upgrade_estimators(written: dict[str, Any], version: int) -> dict[str, Any]:
-    """Return the estimators inside an estimator, by attribute."""
+def upgrade_estimators(content: dict[str, Any], version: int) -> dict[str, Any]:
+    """Return the encoded estimators that are attributes of an estimator, by name."""
     if version > 1:
-        inner: dict[str, Any] = written["estimators"]
+        inner: dict[str, Any] = content["estimators"]
         return inner
-    return {"best_estimator_": written["best_estimator"]} if "best_estimator" in written else {}
+    return {"best_estimator_": content["best_estimator"]} if "best_estimator" in content else {}
 
 
 def upgrade_fitted(
     fitted: dict[str, Any], estimators: dict[str, Any], version: int
 ) -> dict[str, Any]:
-    """Return the fitted attributes, records field by field.
+    """Return the fitted attributes in the current format, with one entry for each record field.
 
-    Version 1 kept the fields of a projection apart, and columns of an OPGDClassifierCV with its
-    best estimator only.
+    Version 1 stored the fields of a projection under other names, and the feature names of an
+    OPGDClassifierCV only with its best estimator.
     """
     if version > 1:
         return fitted
@@ -32,20 +32,24 @@ def upgrade_fitted(
         return {name: best[name] for name in names if name in best} | fitted
     if "_covariance_type" not in fitted:
         return fitted
-    kept = dict(fitted)
-    components = kept.pop("_whole_space") if "_whole_space" in kept else kept["components_"]
+    attributes = dict(fitted)
+    components = (
+        attributes.pop("_whole_space")
+        if "_whole_space" in attributes
+        else attributes["components_"]
+    )
     gaussians = {
-        name: kept.pop(f"_gaussians.{name}") for name in ("log_priors", "means", "variances")
+        name: attributes.pop(f"_gaussians.{name}") for name in ("log_priors", "means", "variances")
     }
     each = np.arange(len(gaussians["means"]))
     projection = {
-        "center": kept["_coordinates.center"],
+        "center": attributes["_coordinates.center"],
         "components": components,
         **{f"gaussians.{name}": value for name, value in gaussians.items()},
-        "form": kept.pop("_covariance_type"),
-        "gaussian_classes": kept.pop("gaussian_classes_", each),
-        "temperature": kept.pop("_temperature", 1.0),
+        "form": attributes.pop("_covariance_type"),
+        "gaussian_classes": attributes.pop("gaussian_classes_", each),
+        "temperature": attributes.pop("_temperature", 1.0),
     }
     for name in DERIVED:
-        kept.pop(name, None)
-    return kept | {f"_projection.{name}": value for name, value in projection.items()}
+        attributes.pop(name, None)
+    return attributes | {f"_projection.{name}": value for name, value in projection.items()}

@@ -1,1 +1,1 @@
-"""Choosing settings on held-out samples."""
+"""Selection of hyperparameters on held-out samples."""

@@ -1,8 +1,8 @@
-"""One temperature for honest probabilities: posteriors are softmax(log joint / temperature).
+"""Calibration by a temperature: posteriors are softmax(log joint / temperature).
 
-Models chosen by error are overconfident, since nothing in their choice speaks against it. The
-temperature with the least log-loss on rows a model has not seen undoes most of that, and changes
-no prediction.
+Models selected by their error rate tend to be overconfident, because the error rate does not depend
+on the confidence. The temperature that minimizes the log-loss on held-out samples corrects most of
+this without changing predicted classes.
 """
 
 import numpy as np
@@ -11,42 +11,42 @@ from scipy.special import logsumexp
 from opgd.core.types import FloatArray, IntArray
 
 TEMPERATURES: FloatArray = 2.0 ** np.arange(-3, 8.01, 0.25)
-CAUTION = 2.0
-"""Summed log-loss that a temperature of e, or 1/e, must save before it is believed."""
-LOWEST = float(np.log(np.finfo(np.float64).eps))
-"""Log probabilities are cut here, as in scikit-learn's log-loss: a class unseen in training."""
+PENALTY = 2.0
+"""Weight of the penalty log(temperature)^2 on the summed log-loss."""
+MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).eps))
+"""Lower bound of log probabilities, as in scikit-learn's log-loss, for classes without samples."""
 
 
 def loss_curve(log_joint: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Weighted sum of log-losses at every one of TEMPERATURES; log_joint (n, K).
+    """Return the weighted sum of log-losses at each of TEMPERATURES; log_joint is (n, K).
 
-    Sums of splits add up, so a temperature can be fitted without keeping what they predicted.
+    Sums over splits can be added, so that a temperature is fitted without storing predictions.
     """
     relative = log_joint - log_joint.max(axis=1, keepdims=True)
-    own = relative[np.arange(len(codes)), codes]
+    true_class = relative[np.arange(len(codes)), codes]
     losses = [
-        weights @ np.maximum(own / t - logsumexp(relative / t, axis=1), LOWEST)
+        weights @ np.maximum(true_class / t - logsumexp(relative / t, axis=1), MIN_LOG_PROBABILITY)
         for t in TEMPERATURES
     ]
     return -np.array(losses)
 
 
 def best_temperature(curve: FloatArray) -> float:
-    """Temperature at the bottom of a curve, by a parabola through its lowest points.
+    """Return the temperature that minimizes a penalized curve, by parabolic interpolation.
 
-    A curve of few rows is held near 1: where none of them was mistaken, it would fall for ever,
-    and the first mistake on new rows would be made with certainty.
+    The penalty keeps the temperature near 1 for small samples. Without it, the temperature would
+    tend to 0 if no held-out sample is misclassified, and all probabilities to 0 or 1.
     """
-    held = curve + CAUTION * np.log(TEMPERATURES) ** 2
-    lowest = int(np.argmin(held))
-    if lowest in (0, len(held) - 1):
+    penalized = curve + PENALTY * np.log(TEMPERATURES) ** 2
+    lowest = int(np.argmin(penalized))
+    if lowest in (0, len(penalized) - 1):
         return float(TEMPERATURES[lowest])
-    before, at, after = held[lowest - 1 : lowest + 2]
+    before, at, after = penalized[lowest - 1 : lowest + 2]
     shift = 0.5 * (before - after) / (before - 2 * at + after)
     step = np.log(TEMPERATURES[1] / TEMPERATURES[0])
     return float(TEMPERATURES[lowest] * np.exp(shift * step))
 
 
 def loss_at(curve: FloatArray, temperature: float) -> float:
-    """Loss of a curve between its points."""
+    """Return the loss at a temperature, by linear interpolation of a curve in log temperature."""
     return float(np.interp(np.log(temperature), np.log(TEMPERATURES), curve))

@@ -1,4 +1,4 @@
-"""Choosing a number of axes where a model with fewer is the first axes of one with more."""
+"""Selection of the number of components of models whose components are nested."""
 
 import warnings
 from typing import Any, Self
@@ -12,19 +12,24 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 def predict_by_first_components(model: Any, X: AnyArray) -> list[IntArray]:
-    """Predict codes of classes (n,) by the first 1, 2, ... components of a fitted model."""
+    """Predict class codes (n,) with the first 1, 2, ... components of a fitted model."""
     projection = model._projection
-    cuts = [projection.first(q) for q in range(1, projection.n_components + 1)]
-    return [np.argmax(cut.class_log_joint(X), axis=1) for cut in cuts]
+    nested = [projection.first(q) for q in range(1, projection.n_components + 1)]
+    return [np.argmax(smaller.class_log_joint(X), axis=1) for smaller in nested]
 
 
 class AxesSearch(ClassifierMixin, BaseEstimator):
-    """The number of axes with the least error on rows left out; one fit for each split.
+    """Select the number of components with the lowest error on held-out samples.
+
+    Each split needs only one fit, because a model with fewer components consists of the first
+    components of a model with more.
 
     Parameters
     ----------
-    estimator : a baseline with ordered axes
-    cv : as in scikit-learn's searches
+    estimator : object
+        Baseline with ordered components.
+    cv : int, splitter or iterable of splits, default=5
+        Cross-validation scheme, as in `GridSearchCV`.
     """
 
     def __init__(self, estimator: Any, cv: Any = 5) -> None:
@@ -32,12 +37,12 @@ class AxesSearch(ClassifierMixin, BaseEstimator):
         self.cv = cv
 
     def fit(self, X: AnyArray, y: AnyArray, groups: Any = None) -> Self:
-        """Choose, then fit to all rows."""
+        """Select the number of components, and fit the model to all samples."""
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         errors = [self._errors(X, y, train, test) for train, test in splits]
-        most = max(map(len, errors))
-        # a split whose rows differ in fewer dimensions counts with its last model
-        padded = [np.pad(own, (0, most - len(own)), mode="edge") for own in errors]
+        n_counts = max(map(len, errors))
+        # if the training samples of a split span fewer dimensions, its last error is repeated
+        padded = [np.pad(values, (0, n_counts - len(values)), mode="edge") for values in errors]
         self.cv_errors_ = np.mean(padded, axis=0)
         self.best_params_ = {"n_components": int(np.argmin(self.cv_errors_)) + 1}
         self.best_estimator_ = clone(self.estimator).set_params(**self.best_params_).fit(X, y)
@@ -52,11 +57,11 @@ class AxesSearch(ClassifierMixin, BaseEstimator):
         return np.array([np.mean(model.classes_[codes] != y[test]) for codes in predicted])
 
     def predict(self, X: AnyArray) -> AnyArray:
-        """Classes by the chosen model."""
+        """Predict classes by the selected model."""
         labels: AnyArray = self.best_estimator_.predict(X)
         return labels
 
     def predict_proba(self, X: AnyArray) -> FloatArray:
-        """Probabilities by the chosen model."""
+        """Predict class probabilities by the selected model."""
         posteriors: FloatArray = self.best_estimator_.predict_proba(X)
         return posteriors

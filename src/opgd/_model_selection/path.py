@@ -1,10 +1,10 @@
-"""Settings tried on one split: axes grown step by step, each model scored on the rows left out.
+"""Evaluation of hyperparameters on one split, with an increasing number of components.
 
-A path begins as a fit begins, and goes on from its own solution: the axes found so far, and the
-next ones from the best of a few cheap guesses, are optimized together. The family contains its
-neighbors, which cost nothing to try and win where rows are few: reduced-rank LDA (all covariances
-pooled, LDA axes as they are) and regularized discriminant analysis (full covariances on all axes,
-where no projection is left to choose).
+A path is a sequence of models with more and more components. Its first model is initialized like
+any fit. For each further model, the components found so far and new ones, from the best of a few
+inexpensive initial values, are optimized together. Two limiting cases need no search and are often
+best for small samples: reduced-rank LDA (pooled covariance, LDA components) and regularized
+discriminant analysis (full covariances, all components).
 """
 
 import warnings
@@ -30,38 +30,38 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 PATH_TOL = 1e-4
 PATH_ITERATIONS = 60
 SEPARATED = -1e-5
-"""Mean log posterior above which training rows are told apart: further axes have nothing to do."""
-ALL_AXES = -1
+"""Mean log posterior above which the training samples are considered separated."""
+ALL_COMPONENTS = -1
 PATIENCE = 4
-"""Steps of a path without less error or log-loss on the rows left out, after which it ends."""
+"""Number of steps without a lower held-out error or log-loss after which a path ends."""
 RDA_SHRINKAGES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of the grid, for every number of axes, in the words of the classifier."""
+    """One point of the grid, for any number of components; names as in OPGDClassifier."""
 
     covariance_type: str
     n_subclasses: Any
     shrinkage: float | str
     ridge: float
-    end: str | None = None  # "lda" or "rda": the two ends that need no search
+    end: str | None = None  # "lda" or "rda" for the limiting cases, which need no search
 
     def parameters(self, n_components: int) -> dict[str, Any]:
-        """Arguments of the OPGDClassifier that this setting stands for."""
-        chosen = {
+        """Return the arguments of the OPGDClassifier with this setting."""
+        arguments = {
             "n_components": n_components,
             "n_subclasses": self.n_subclasses,
             "covariance_type": self.covariance_type,
             "shrinkage": self.shrinkage,
             "ridge": self.ridge,
         }
-        return chosen if self.end is None else chosen | {"init": "lda", "max_iter": 0}
+        return arguments if self.end is None else arguments | {"init": "lda", "max_iter": 0}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one model did on the rows left out of one split."""
+    """Results of one model on the held-out samples of one split."""
 
     setting: Setting
     n_components: int
@@ -69,41 +69,45 @@ class Outcome:
     score: float
     error: float
     curve: FloatArray  # sums of log-losses by temperature
-    weight: float  # of the rows left out
-    components: AnyArray | None  # (n_components, n_features), None for the ends
+    weight: float  # of the held-out samples
+    components: AnyArray | None  # (n_components, n_features), None for LDA and RDA
 
     @property
     def count(self) -> int:
-        """The number of axes that names the model on other splits; RDA has all there are."""
-        return ALL_AXES if self.setting.end == "rda" else self.n_components
+        """Number of components by which models of different splits are matched.
+
+        RDA always has all components, whose number may differ between splits.
+        """
+        return ALL_COMPONENTS if self.setting.end == "rda" else self.n_components
 
 
-def end_settings(shrinkages: list[Any], ridges: list[float], all_axes: bool) -> list[Setting]:
-    """The LDA and RDA ends of the grid; RDA only where a model may have all axes."""
+def end_settings(shrinkages: list[Any], ridges: list[float], all_components: bool) -> list[Setting]:
+    """Return the settings of LDA, and of RDA if a model may have all components."""
     numbers = sorted({*RDA_SHRINKAGES, *[float(s) for s in shrinkages if s != "auto"]})
     ends = [Setting("diag", 1, 1.0, ridge, "lda") for ridge in ridges]
-    if all_axes:
+    if all_components:
         ends += [Setting("full", 1, s, ridge, "rda") for s in numbers for ridge in ridges]
     return ends
 
 
 def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
-    """Directions for each of the ascending numbers of axes, each begun from the one before.
+    """Yield the directions of models with an increasing number of components.
 
-    Ends early where the training rows are told apart.
+    Each model is initialized by the previous one. The iteration ends early once the training
+    samples are separated.
     """
     rng = np.random.RandomState(0)
     objective = problem.objective
     directions = np.empty((0, problem.coordinates.rank))
     for count in counts:
         if len(directions) == 0:
-            guesses = make_starts(problem, "auto", count, rng)
-            runs = [maximize(objective, own, max_iter=10, tol=PATH_TOL) for own in guesses]
+            candidates = make_starts(problem, "auto", count, rng)
+            runs = [maximize(objective, start, max_iter=10, tol=PATH_TOL) for start in candidates]
             start = best_of(runs).directions
         else:
-            guesses = next_axes(problem, directions, count - len(directions))
-            grown = [np.vstack([directions, guess]) for guess in guesses]
-            start = max(grown, key=objective.value)
+            additions = next_directions(problem, directions, count - len(directions))
+            candidates = [np.vstack([directions, addition]) for addition in additions]
+            start = max(candidates, key=objective.value)
         result = maximize(
             objective, starts.unit_rows(start), max_iter=PATH_ITERATIONS, tol=PATH_TOL
         )
@@ -113,34 +117,37 @@ def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
             return
 
 
-def next_axes(problem: Problem, directions: FloatArray, number: int) -> list[FloatArray]:
-    """Cheap guesses of further axes, (number, R) each, across those there are."""
-    across = np.linalg.qr(directions.T, mode="complete")[0][:, len(directions) :]  # (R, R - q)
-    classes = problem.classes.mapped(across)
-    principal = starts.pca_axes(problem.coordinates, problem.coordinates.rank) @ across
+def next_directions(problem: Problem, directions: FloatArray, number: int) -> list[FloatArray]:
+    """Return initial values of further directions, (number, R) each, orthogonal to the given ones.
+
+    They are LDA directions, SAVE directions and principal components in the orthogonal complement.
+    """
+    complement = np.linalg.qr(directions.T, mode="complete")[0][:, len(directions) :]  # (R, R - q)
+    classes = problem.classes.mapped(complement)
+    principal = starts.pca_axes(problem.coordinates, problem.coordinates.rank) @ complement
     longest = np.linalg.svd(principal, full_matrices=False)[2]
-    guesses = [starts.lda_axes(classes, number), starts.save_axes(classes, number), longest]
-    return [starts.unit_rows(guess[:number]) @ across.T for guess in guesses]
+    candidates = [starts.lda_axes(classes, number), starts.save_axes(classes, number), longest]
+    return [starts.unit_rows(rows[:number]) @ complement.T for rows in candidates]
 
 
-def directions_of(problem: Problem, setting: Setting, counts: list[int]) -> Iterator[FloatArray]:
-    """Directions of every model of a setting."""
+def model_directions(problem: Problem, setting: Setting, counts: list[int]) -> Iterator[FloatArray]:
+    """Yield the directions of each model of a setting."""
     rank = problem.coordinates.rank
     if setting.end == "rda":
         yield np.eye(rank)
     elif setting.end == "lda":
-        n_axes = min(rank, max(1, problem.classes.n_groups - 1))
-        axes = starts.lda_axes(problem.classes, n_axes)
-        yield from (axes[:q] for q in counts if q <= n_axes)
+        maximum = min(rank, max(1, problem.classes.n_groups - 1))
+        directions = starts.lda_axes(problem.classes, maximum)
+        yield from (directions[:q] for q in counts if q <= maximum)
     else:
         yield from grow(problem, [q for q in counts if q <= rank])
 
 
-def n_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
-    """Free numbers of a model: those of the axes, then means and variances on them."""
+def count_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
+    """Count the free parameters of a model: components, projected means and variances."""
     rank, n_gaussians = problem.coordinates.rank, len(problem.gaussian_classes)
     q = n_components
-    if setting.end == "lda":  # the span of the axes, and means on them
+    if setting.end == "lda":  # the span of the components, and the projected means
         return q * (rank - q) + n_gaussians * q
     if setting.covariance_type == "full":
         return q * (rank - q) + n_gaussians * (q + q * (q + 1) // 2)
@@ -149,7 +156,7 @@ def n_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
 
 @dataclass(frozen=True)
 class Sample:
-    """Labeled rows, as they go to every split."""
+    """Labeled samples from which the splits are selected."""
 
     X: AnyArray  # (n, p)
     codes: IntArray  # (n,), indices into classes
@@ -157,23 +164,26 @@ class Sample:
     classes: AnyArray  # (K,)
     metadata: dict[str, AnyArray] = field(default_factory=dict)  # for the scorer, (n,) each
 
-    def rows(self, which: Any) -> "Sample":
-        """Some of the rows, by indices or a mask, without those of weight zero."""
+    def select(self, which: Any) -> "Sample":
+        """Return the samples given by indices or a mask, without those of weight zero."""
         which = np.arange(len(self.X))[which]
         weights = None
         if self.weights is not None:
             which = which[self.weights[which] > 0]
             weights = self.weights[which]
         if len(which) == 0:
-            raise ValueError("A split of cv has a part without rows (of positive weight).")
+            raise ValueError(
+                "A split of cv has no training or no test samples with positive weight."
+            )
         metadata = {name: np.asarray(values)[which] for name, values in self.metadata.items()}
         return Sample(self.X[which], self.codes[which], weights, self.classes, metadata)
 
     def rank(self) -> int:
-        """Number of dimensions in which the rows differ."""
-        own = self.rows(slice(None))
+        """Return the rank of the centered samples with positive weight."""
+        weighted = self.select(slice(None))
+        engine = RowEngine(weighted.X, weighted.codes, weighted.weights)
         with one_blas_thread():
-            return int(frame_samples(RowEngine(own.X, own.codes, own.weights)).basis.shape[1])
+            return int(frame_samples(engine).basis.shape[1])
 
 
 def try_settings(
@@ -183,12 +193,12 @@ def try_settings(
     counts: list[int],
     scorer: Callable[..., float] | None,
 ) -> list[Outcome]:
-    """Fit on the first rows of a split, score on the second: all models of some settings.
+    """Fit all models of some settings to the training samples of a split, and evaluate them.
 
-    `scorer` is one of scikit-learn's, or None for accuracy.
+    `scorer` is a scikit-learn scorer, or None for accuracy.
     """
-    train, test = map(sample.rows, split)
-    # a rare class may be absent from the training samples: it has no density there
+    train, test = map(sample.select, split)
+    # a rare class may be absent from the training samples; its density is then zero
     present, codes = np.unique(train.codes, return_inverse=True)
     evaluate = _Evaluation(test, present, scorer)
     with one_blas_thread():
@@ -201,7 +211,7 @@ def try_settings(
 def _follow_path(
     prepared: Prepared, setting: Setting, counts: list[int], evaluate: "_Evaluation"
 ) -> list[Outcome]:
-    """Evaluate the models of a setting, until further components bring nothing."""
+    """Evaluate the models of a setting until more components bring no improvement."""
     n_subclasses = check_n_subclasses(setting.n_subclasses, evaluate.test.classes)
     problem = pose(
         prepared,
@@ -212,33 +222,33 @@ def _follow_path(
         ridge=setting.ridge,
     )
     path: list[Outcome] = []
-    for directions in directions_of(problem, setting, counts):
+    for directions in model_directions(problem, setting, counts):
         path.append(evaluate(problem, directions, setting))
-        if _declines(path):
+        if _has_stalled(path):
             break
     return path
 
 
-def _declines(path: list[Outcome]) -> bool:
-    """Whether the last steps of a path brought nothing on the rows left out."""
+def _has_stalled(path: list[Outcome]) -> bool:
+    """Return whether the last steps of a path did not improve the held-out results."""
     if len(path) <= PATIENCE:
         return False
     before, after = path[:-PATIENCE], path[-PATIENCE:]
-    less_error = min(own.error for own in after) < min(own.error for own in before)
-    less_loss = min(own.curve.min() for own in after) < min(own.curve.min() for own in before)
-    return not less_error and not less_loss
+    lower_error = min(o.error for o in after) < min(o.error for o in before)
+    lower_loss = min(o.curve.min() for o in after) < min(o.curve.min() for o in before)
+    return not lower_error and not lower_loss
 
 
 @dataclass(frozen=True)
 class _Evaluation:
-    """How models do on the held-out samples of one split."""
+    """Evaluation of models on the held-out samples of one split."""
 
     test: Sample
-    present: IntArray  # codes of the classes that the training samples have
+    present: IntArray  # codes of the classes among the training samples
     scorer: Callable[..., float] | None
 
     def __call__(self, problem: Problem, directions: FloatArray, setting: Setting) -> Outcome:
-        """Score the model of a setting with these directions; its classes are the present ones."""
+        """Return the results of the model of a setting with these directions."""
         test, projection = self.test, problem.project(directions)
         log_joint = np.full((len(test.X), len(test.classes)), -np.inf)
         log_joint[:, self.present] = projection.class_log_joint(test.X)
@@ -247,11 +257,13 @@ class _Evaluation:
         error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
         score = 1.0 - error
         if self.scorer is not None:
-            score = self._score_with(self.scorer, self._fitted(problem, directions, setting))
+            score = self._score_with(
+                self.scorer, self._build_classifier(problem, directions, setting)
+            )
         return Outcome(
             setting,
             projection.n_components,
-            n_parameters(problem, setting, projection.n_components),
+            count_parameters(problem, setting, projection.n_components),
             score,
             error,
             loss_curve(log_joint, test.codes, weights),
@@ -259,22 +271,26 @@ class _Evaluation:
             None if setting.end else projection.components,
         )
 
-    def _fitted(self, problem: Problem, directions: FloatArray, setting: Setting) -> OPGDClassifier:
-        """Return the classifier that a scorer expects."""
+    def _build_classifier(
+        self, problem: Problem, directions: FloatArray, setting: Setting
+    ) -> OPGDClassifier:
+        """Return the model as a fitted classifier, which scorers expect."""
         model = OPGDClassifier(**setting.parameters(len(directions)))
-        named = {
+        attributes = {
             "classes_": self.test.classes[self.present],
             "priors_": problem.priors,
             "n_features_in_": self.test.X.shape[1],
         }
-        model._store(describe_gaussians(problem, directions) | named)
+        model._store(describe_gaussians(problem, directions) | attributes)
         return model
 
     def _score_with(self, scorer: Callable[..., float], model: OPGDClassifier) -> float:
-        """Return the score of a model; nan, with a warning, where the scorer fails."""
+        """Return the score of a model, or nan with a warning if the scorer fails."""
         test = self.test
         try:
             return float(scorer(model, test.X, test.classes[test.codes], **test.metadata))
         except (TypeError, ValueError) as error:
-            warnings.warn(f"scoring failed and counts as nan: {error}", UserWarning, stacklevel=2)
+            warnings.warn(
+                f"The scorer failed, so the score is nan: {error}", UserWarning, stacklevel=2
+            )
             return float("nan")

@@ -1,23 +1,23 @@
-"""From outcomes on splits to a table of models, and from the table to the one to take."""
+"""Table of cross-validation results, and selection of a model from it."""
 
 from typing import Any
 
 import numpy as np
 
 from opgd._model_selection.calibration import best_temperature, loss_at
-from opgd._model_selection.path import ALL_AXES, Outcome
+from opgd._model_selection.path import ALL_COMPONENTS, Outcome
 from opgd.core.types import AnyArray, FloatArray
 
 
-def aligned(paths: list[list[Outcome]]) -> list[list[Outcome]]:
-    """The models of a setting, each with one outcome a split, from the path of every split.
+def align_paths(paths: list[list[Outcome]]) -> list[list[Outcome]]:
+    """Return the models of a setting, each with one outcome per split, from the splits' paths.
 
-    Paths end early where a split has nothing to gain from more axes; there its last model stands
-    for the longer ones of the other splits.
+    A path ends early if more components do not improve the results on its split. Its last outcome
+    is then used for the larger numbers of components that other splits have.
     """
     models = []
-    for count in sorted({own.count for path in paths for own in path}):
-        reached = [[own for own in path if own.count <= count] for path in paths]
+    for count in sorted({outcome.count for path in paths for outcome in path}):
+        reached = [[outcome for outcome in path if outcome.count <= count] for path in paths]
         if all(reached):
             models.append([path[-1] for path in reached])
     return models
@@ -26,68 +26,81 @@ def aligned(paths: list[list[Outcome]]) -> list[list[Outcome]]:
 def tabulate(
     models: list[list[Outcome]], *, rank: int, by_log_loss: bool, calibrate: bool
 ) -> dict[str, Any]:
-    """The models as a dict of arrays, like GridSearchCV's.
+    """Return the results of all models as a dict of arrays, like `GridSearchCV.cv_results_`.
 
     Parameters
     ----------
-    models : the outcomes of each model, in the order of the splits
-    rank : number of dimensions in which all rows differ: the axes of models that take all
-    by_log_loss : the score is minus the log-loss, of calibrated probabilities if `calibrate`
+    models : list of list of Outcome
+        Outcomes of each model, in the order of the splits.
+    rank : int
+        Rank of the centered samples: the number of components of models that use all of them.
+    by_log_loss : bool
+        Whether the score is the negative log-loss.
+    calibrate : bool
+        Whether this log-loss is that of calibrated probabilities.
     """
-    curves = np.array([np.sum([own.curve for own in model], axis=0) for model in models])
-    weights = np.array([sum(own.weight for own in model) for model in models])
+    curves = np.array([np.sum([outcome.curve for outcome in model], axis=0) for model in models])
+    weights = np.array([sum(outcome.weight for outcome in model) for model in models])
     temperatures = np.array([best_temperature(curve) for curve in curves])
-    calibrated = [loss_at(*own) for own in zip(curves, temperatures, strict=True)]
-    scores = np.array([[own.score for own in model] for model in models])
+    calibrated = [loss_at(curve, t) for curve, t in zip(curves, temperatures, strict=True)]
+    scores = np.array([[outcome.score for outcome in model] for model in models])
     if by_log_loss:
         scores = log_loss_scores(models, temperatures if calibrate else np.ones(len(models)))
     means = scores.mean(axis=1)
     order = np.where(np.isfinite(means), means, -np.inf).round(12)
-    params = [parameters(model, rank) for model in models]
-    names = dict.fromkeys(name for own in params for name in own)
+    params = [classifier_params(model, rank) for model in models]
+    names = dict.fromkeys(name for values in params for name in values)
     return {
         "params": params,
-        **{f"param_{name}": _objects([own.get(name) for own in params]) for name in names},
-        **{f"split{i}_test_score": own for i, own in enumerate(scores.T)},
+        **{
+            f"param_{name}": _object_array([values.get(name) for values in params])
+            for name in names
+        },
+        **{f"split{i}_test_score": column for i, column in enumerate(scores.T)},
         "mean_test_score": means,
         "std_test_score": scores.std(axis=1),
         "rank_test_score": 1 + np.sum(order[:, None] < order, axis=1),
-        "mean_test_error": np.array([np.mean([own.error for own in m]) for m in models]),
+        "mean_test_error": np.array([np.mean([o.error for o in model]) for model in models]),
         "mean_test_log_loss": np.array([loss_at(curve, 1.0) for curve in curves]) / weights,
         "mean_test_calibrated_log_loss": np.array(calibrated) / weights,
         "temperature": temperatures,
-        "n_parameters": np.array([max(own.n_parameters for own in m) for m in models]),
+        "n_parameters": np.array([max(o.n_parameters for o in model) for model in models]),
     }
 
 
-def parameters(model: list[Outcome], rank: int) -> dict[str, Any]:
-    """Arguments of the OPGDClassifier to be fitted to all rows."""
-    count = max(own.count for own in model)
-    return model[0].setting.parameters(rank if count == ALL_AXES else count)
+def classifier_params(model: list[Outcome], rank: int) -> dict[str, Any]:
+    """Return the arguments of the OPGDClassifier that is fitted to all samples."""
+    count = max(outcome.count for outcome in model)
+    return model[0].setting.parameters(rank if count == ALL_COMPONENTS else count)
 
 
-def _objects(values: list[Any]) -> AnyArray:
+def _object_array(values: list[Any]) -> AnyArray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def log_loss_scores(models: list[list[Outcome]], temperatures: FloatArray) -> FloatArray:
-    """Minus the log-loss on each split, (n_models, n_splits)."""
+    """Return the negative log-loss on each split, (n_models, n_splits)."""
     return np.array(
         [
-            [-loss_at(own.curve, temperature) / own.weight for own in model]
+            [-loss_at(outcome.curve, temperature) / outcome.weight for outcome in model]
             for model, temperature in zip(models, temperatures, strict=True)
         ]
     )
 
 
-def choose(table: dict[str, Any], *, rule: str, calibrate: bool) -> int:
-    """Score, then log-loss, then size; or the smallest within one standard error."""
-    kind = "mean_test_calibrated_log_loss" if calibrate else "mean_test_log_loss"
-    scores, losses, sizes = table["mean_test_score"], table[kind], table["n_parameters"]
+def select_model(table: dict[str, Any], *, rule: str, calibrate: bool) -> int:
+    """Return the index of the best model.
+
+    With ``rule="best"`` models are compared by score, then by log-loss, then by their number of
+    parameters; ``rule="one_se"`` selects the fewest parameters within one standard error of the
+    best score.
+    """
+    loss_name = "mean_test_calibrated_log_loss" if calibrate else "mean_test_log_loss"
+    scores, losses, sizes = table["mean_test_score"], table[loss_name], table["n_parameters"]
     if not np.any(np.isfinite(scores)):
-        raise ValueError("No model could be scored on all splits; check scoring and cv.")
+        raise ValueError("No model has a finite score on all splits; check scoring and cv.")
     scores = np.where(np.isfinite(scores), scores, -np.inf).round(12)
     best = int(np.lexsort((sizes, losses, -scores))[0])
     if rule == "best":

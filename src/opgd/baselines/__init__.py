@@ -1,6 +1,7 @@
-"""The discriminants that the paper compares with or names, as scikit-learn estimators.
+"""Discriminant methods that the paper compares or mentions, as scikit-learn estimators.
 
-LDA itself, QDA and diagonal discriminant analysis (naive Bayes) are scikit-learn's own.
+For LDA, QDA and diagonal discriminant analysis, use scikit-learn's `LinearDiscriminantAnalysis`,
+`QuadraticDiscriminantAnalysis` and `GaussianNB`.
 """
 
 from opgd.baselines.alternating import AlternatingComponents

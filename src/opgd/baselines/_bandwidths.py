@@ -1,4 +1,4 @@
-"""Kernel densities of weighted rows, with a bandwidth chosen by likelihood."""
+"""Kernel density estimates of weighted samples, with bandwidths selected by likelihood."""
 
 import numpy as np
 from sklearn.neighbors import KernelDensity
@@ -7,46 +7,46 @@ from opgd.core.moments import row_counts
 from opgd.core.types import FloatArray
 
 FACTORS = np.geomspace(0.25, 2.0, 10)
-"""Bandwidths to choose from, in units of the normal reference."""
+"""Candidate bandwidths, as multiples of the normal reference bandwidth."""
 
 
-def reference_bandwidth(n_rows: float, n_features: int, deviation: float = 1.0) -> float:
-    """The best bandwidth (in mean integrated squared error) if the rows were Gaussian."""
-    return deviation * float(4 / ((n_features + 2) * n_rows)) ** (1 / (n_features + 4))
+def reference_bandwidth(n_samples: float, n_features: int, deviation: float = 1.0) -> float:
+    """Return the bandwidth with minimal mean integrated squared error for Gaussian samples."""
+    return deviation * float(4 / ((n_features + 2) * n_samples)) ** (1 / (n_features + 4))
 
 
 def log_kernel_density(
-    at: FloatArray, rows: FloatArray, weights: FloatArray, bandwidth: float
+    at: FloatArray, samples: FloatArray, weights: FloatArray, bandwidth: float
 ) -> FloatArray:
-    """Log density at points (m, d), of Gaussian kernels on weighted rows (n, d)."""
-    density = KernelDensity(bandwidth=bandwidth).fit(rows, sample_weight=weights)
+    """Return the log density at points (m, d), with Gaussian kernels on weighted samples (n, d)."""
+    density = KernelDensity(bandwidth=bandwidth).fit(samples, sample_weight=weights)
     logs: FloatArray = density.score_samples(at)
     return logs
 
 
-def left_out_likelihood(rows: FloatArray, weights: FloatArray, bandwidth: float) -> float:
-    """Mean log density of rows, each under the kernels of the others.
+def leave_one_out_likelihood(samples: FloatArray, weights: FloatArray, bandwidth: float) -> float:
+    """Return the mean log density of samples, each under the kernels of the others.
 
         log f_-i(x_i) = log [ (W f(x_i) - w K_h(0)) / (W - w) ],    w = min(weight_i, 1)
 
-    A row of weight two is two rows, so one of them stays when the other is left out.
+    A sample of weight two is equivalent to two samples, of which only one is removed.
     """
     counts = row_counts(weights)
-    total, left = counts.sum(), np.minimum(counts, 1.0)
-    n_features = rows.shape[1]
+    total, removed = counts.sum(), np.minimum(counts, 1.0)
+    n_features = samples.shape[1]
     log_peak = -0.5 * n_features * np.log(2 * np.pi) - n_features * np.log(bandwidth)
-    with_own = log_kernel_density(rows, rows, counts, bandwidth) + np.log(total)
-    own_share = np.exp(np.log(left) + log_peak - with_own)
-    # where a row has no neighbor at all, what is left is rounding error
-    others = np.log(np.maximum(1.0 - own_share, np.finfo(float).eps))
-    return float(counts @ (with_own + others - np.log(total - left)) / total)
+    log_sums = log_kernel_density(samples, samples, counts, bandwidth) + np.log(total)
+    removed_shares = np.exp(np.log(removed) + log_peak - log_sums)
+    # for a sample without neighbors the remainder is rounding error, so it is bounded below
+    log_remainders = np.log(np.maximum(1.0 - removed_shares, np.finfo(float).eps))
+    return float(counts @ (log_sums + log_remainders - np.log(total - removed)) / total)
 
 
-def likeliest_bandwidth(rows: FloatArray, weights: FloatArray, deviation: float) -> float:
-    """The bandwidth under which rows (n, d) left out are likeliest; the widest of equals."""
-    reference = reference_bandwidth(row_counts(weights).sum(), rows.shape[1], deviation)
-    if not np.any(np.ptp(rows, axis=0) > 0):  # one point says nothing about a bandwidth
+def likeliest_bandwidth(samples: FloatArray, weights: FloatArray, deviation: float) -> float:
+    """Return the bandwidth with the largest leave-one-out likelihood; of ties, the largest."""
+    reference = reference_bandwidth(row_counts(weights).sum(), samples.shape[1], deviation)
+    if not np.any(np.ptp(samples, axis=0) > 0):  # identical samples
         return reference
-    choices = reference * FACTORS[::-1]
-    values = [left_out_likelihood(rows, weights, float(own)) for own in choices]
-    return float(choices[int(np.argmax(values))])
+    candidates = reference * FACTORS[::-1]
+    values = [leave_one_out_likelihood(samples, weights, float(width)) for width in candidates]
+    return float(candidates[int(np.argmax(values))])

@@ -1,4 +1,4 @@
-"""What the baselines share: rows in, fitted Gaussians out."""
+"""Base class of baselines whose classes are Gaussians."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -20,13 +20,13 @@ from opgd.core.objective import Objective
 from opgd.core.targets import Labeled
 from opgd.core.types import AnyArray, FloatArray
 
-LEAST_SQUARE = 1e4 * np.finfo(np.float64).tiny
-"""A total variance below this leaves no room for smaller ones of classes and directions."""
+MIN_TOTAL_VARIANCE = 1e4 * np.finfo(np.float64).tiny
+"""Lower bound of total variances, below which variances of classes would underflow."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """Labeled rows, as every method gets them."""
+    """Training data of a baseline: prepared samples, class labels and priors."""
 
     prepared: Prepared
     classes: AnyArray  # (K,), labels
@@ -35,39 +35,42 @@ class Task:
 
 @dataclass(frozen=True)
 class Solution:
-    """Gaussians of a method, and the directions on which they are used."""
+    """Gaussians of a method, and the directions on which they are projected."""
 
     problem: Problem
     directions: FloatArray  # (q, R)
-    more: dict[str, Any] = field(default_factory=dict)  # further fitted attributes
+    attributes: dict[str, Any] = field(default_factory=dict)  # further fitted attributes
     notes: list[str] = field(default_factory=list)  # for the user
 
 
 class Baseline(GaussianClassifier):
-    """A Gaussian discriminant whose axes follow from the moments of the classes.
+    """Base class of Gaussian discriminants that are computed from class moments.
 
-    A method says in `_solve` what its Gaussians are and on which directions they are used.
+    A subclass implements `_solve`, which returns its Gaussians and projection directions.
     """
 
     priors: Any
     _advice = ""
-    """Parameters with which a user can choose what singular covariances borrow."""
+    """Names of the parameters that regularize covariances, for warnings."""
 
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classes.
+        """Fit the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training samples.
         y : array-like of shape (n_samples,)
-            Labels of any one type.
+            Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            Sample weights. A weight of 2 is equivalent to repeating the sample; samples of weight 0
+            are ignored.
 
         Returns
         -------
         self : object
+            Fitted estimator.
         """
         self._check_parameters()
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
@@ -76,21 +79,21 @@ class Baseline(GaussianClassifier):
             priors = check_priors(self.priors, classes, prepared.classes.priors)
             solution = self._solve(Task(prepared, classes, priors))
             attributes = describe_gaussians(solution.problem, solution.directions)
-        attributes |= solution.more | {"classes_": classes, "priors_": priors}
+        attributes |= solution.attributes | {"classes_": classes, "priors_": priors}
         labels, columns = [str(label) for label in classes], self._column_names()
         warn_about_data(solution.problem, labels, columns, solution.notes, advice=self._advice)
         self._store(attributes)
         return self
 
     def _check_parameters(self) -> None:
-        """Refuse bad parameters by name."""
+        """Raise an error that names the parameter if one is invalid."""
 
     def _solve(self, task: Task) -> Solution:
-        """The Gaussians of a method."""
+        """Return the Gaussians of the method and their directions."""
         raise NotImplementedError
 
 
-def problem_of(
+def build_problem(
     task: Task,
     coordinates: Coordinates,
     moments: Moments,
@@ -99,42 +102,53 @@ def problem_of(
     within_borrowed: float = 0.0,
     log_factors: FloatArray | float = 0.0,
 ) -> Problem:
-    """A problem whose Gaussians, one for each class, are given in some coordinates.
+    """Return the problem with one Gaussian per class, given by moments in some coordinates.
 
-    `log_factors` (K,) are added to the log joints.
+    `log_factors` (K,) are added to the log joint densities.
     """
-    frame, one_each = task.prepared.frame, np.arange(moments.n_groups)
+    frame, gaussian_classes = task.prepared.frame, np.arange(moments.n_groups)
     objective = Objective(
         frame.engine,
         frame.engine_matrix(coordinates),
         moments,
         np.log(task.priors) + log_factors,
         FORMS[form],
-        Labeled(one_each),
+        Labeled(gaussian_classes),
     )
     return Problem(
-        frame, coordinates, moments, objective, one_each, task.priors, borrowed, within_borrowed
+        frame,
+        coordinates,
+        moments,
+        objective,
+        gaussian_classes,
+        task.priors,
+        borrowed,
+        within_borrowed,
     )
 
 
-def mapped_to_columns(moments: Moments, matrix: FloatArray) -> Moments:
-    """Moments in the units of the columns, whose squares may be too large or small for that."""
+def map_to_features(moments: Moments, matrix: FloatArray) -> Moments:
+    """Return moments in the units of the features, unless their squares overflow or underflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         mapped = moments.mapped(matrix)
         totals = np.diag(mapped.total)
     if not np.all(np.isfinite(totals)):
-        raise ValueError("X has values too large to compute with: squares overflow; rescale X.")
-    if not np.all(totals > LEAST_SQUARE):
-        raise ValueError("X has values too small to compute with: squares vanish; rescale X.")
+        raise ValueError(
+            "X has values too large to compute with, whose squares overflow; rescale X."
+        )
+    if not np.all(totals > MIN_TOTAL_VARIANCE):
+        raise ValueError(
+            "X has values too small to compute with, whose squares underflow; rescale X."
+        )
     return mapped
 
 
 def count_components(
     n_components: Any, frame: Frame, rank: int, default: int | None = None
 ) -> tuple[int, list[str]]:
-    """Return the number of components, and a note where samples allow fewer than were wanted.
+    """Return the number of components, and a note if the rank allows fewer than requested.
 
-    None stands for `default`, or for all that the rank allows.
+    None means `default`, or the rank if there is no default.
     """
     check_n_components(n_components, len(frame.center))
     if n_components is None:

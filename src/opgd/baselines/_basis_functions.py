@@ -1,4 +1,4 @@
-"""Columns made of columns: the bases in which flexible discriminants are linear."""
+"""Basis functions of flexible discriminant analysis."""
 
 from dataclasses import dataclass
 from math import comb
@@ -13,7 +13,7 @@ BASES = ["linear", "polynomial", "spline"]
 
 @dataclass(frozen=True)
 class Basis:
-    """Functions of standardized columns, (n, p) to (n, F), without a constant."""
+    """Basis functions of standardized features, from (n, p) to (n, F), without a constant."""
 
     kind: str
     degree: int
@@ -21,16 +21,16 @@ class Basis:
 
     @property
     def n_functions(self) -> int:
-        """F."""
-        n_knots, n_columns = self.knots.shape
+        """Number of functions, F."""
+        n_knots, n_features = self.knots.shape
         if self.kind == "linear":
-            return n_columns
+            return n_features
         if self.kind == "polynomial":
-            return comb(n_columns + self.degree, self.degree) - 1
-        return n_columns * (n_knots + self.degree - 2)
+            return comb(n_features + self.degree, self.degree) - 1
+        return n_features * (n_knots + self.degree - 2)
 
     def expand(self, Z: FloatArray) -> FloatArray:
-        """The values of the functions."""
+        """Return the values of the functions."""
         if self.kind == "linear":
             return Z
         if self.kind == "polynomial":
@@ -46,9 +46,9 @@ class Basis:
 
 
 def distinct_quantiles(Z: FloatArray, n_knots: int) -> FloatArray:
-    """Knots (n_knots, p): quantiles of the different values of each column.
+    """Return knots (n_knots, p), at quantiles of the distinct values of each feature.
 
-    Quantiles of all values would fall together where many are equal; these ascend.
+    Quantiles of all values could coincide if many values are equal.
     """
     levels = np.linspace(0.0, 1.0, n_knots)
     knots = np.empty((n_knots, Z.shape[1]))

@@ -1,24 +1,24 @@
-"""Optimal scoring: numbers for the classes that a regression explains best."""
+"""Optimal scoring: class scores that a regression explains best."""
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge
 
-from opgd.baselines._posterior import Labeled
+from opgd.baselines._posterior import LabeledSamples
 from opgd.core.starts import leading_vectors
 from opgd.core.types import FloatArray
 
 
-def optimal_scores(
-    functions: FloatArray, rows: Labeled, ridge: float
+def compute_optimal_scores(
+    functions: FloatArray, samples: LabeledSamples, ridge: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Explained shares (K - 1,), scores of classes (K, K - 1), coefficients (K - 1, F).
+    """Return explained shares (K - 1,), class scores (K, K - 1) and coefficients (K - 1, F).
 
-    One regression of all indicators Y gives those of any scores. What it explains of scores theta
-    is theta' (Y' Y_hat / n) theta; constant scores are explained not at all and left out.
+    The regression of any scores theta follows from that of the class indicators Y. It explains the
+    share theta' (Y' Y_hat / n) theta. Constant scores, of which nothing is explained, are dropped.
     """
-    shares, weights = rows.shares, rows.weights / rows.weights.sum()
-    indicators = np.eye(rows.n_classes)[rows.codes] - shares  # (n, K)
-    # with weights that sum to one, the penalty is per row
+    shares, weights = samples.shares, samples.weights / samples.weights.sum()
+    indicators = np.eye(samples.n_classes)[samples.codes] - shares  # (n, K)
+    # weights sum to one, so the penalty is per sample
     model = (
         Ridge(ridge, fit_intercept=False, solver="svd")
         if ridge

@@ -1,4 +1,4 @@
-"""What classifiers with densities of other kinds share: from log joints to labels."""
+"""Base class of baselines whose class densities are not Gaussian, and their helpers."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,13 +15,13 @@ from opgd.core.engines import RowEngine
 from opgd.core.regularization import Whitening, whiten_classes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
-FARTHEST = 1e100
-"""Scores beyond this are cut: their squares would overflow."""
+MAX_SCORE = 1e100
+"""Bound of absolute scores, so that their squares are finite."""
 
 
 @dataclass(frozen=True)
-class Labeled:
-    """Rows with labels, as every method gets them."""
+class LabeledSamples:
+    """Training samples with class codes and weights."""
 
     X: AnyArray  # (n, p)
     codes: IntArray  # (n,), from 0 to K - 1
@@ -30,36 +30,39 @@ class Labeled:
 
     @property
     def shares(self) -> FloatArray:
-        """Shares of the classes, (K,)."""
+        """Weighted class frequencies, (K,)."""
         sums = np.bincount(self.codes, self.weights, self.n_classes)
         shares: FloatArray = sums / self.weights.sum()
         return shares
 
 
 class PosteriorClassifier(PosteriorMixin, RowModel):
-    """Classes with densities of any kind.
+    """Base class of classifiers with arbitrary class densities.
 
-    A method makes fitted attributes of labeled rows in `_densities`, and of rows the log
-    densities of the classes in `_log_densities`. From there on all classifiers are alike.
+    A subclass implements `_fit_densities`, which returns the fitted attributes, and
+    `_log_densities`, which returns the log densities of the classes.
     """
 
     priors: Any
 
     @restore_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the densities of the classes.
+        """Fit the class densities.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training samples.
         y : array-like of shape (n_samples,)
-            Labels of any one type.
+            Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
-            A row of weight 2 counts as two rows, one of weight 0 as none.
+            Sample weights. A weight of 2 is equivalent to repeating the sample; samples of weight 0
+            are ignored.
 
         Returns
         -------
         self : object
+            Fitted estimator.
         """
         self._fit(X, y, sample_weight)
         return self
@@ -68,81 +71,88 @@ class PosteriorClassifier(PosteriorMixin, RowModel):
         self._check_parameters()
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         weights = np.ones(len(X)) if weights is None else weights
-        rows = Labeled(X, codes, len(classes), weights)
-        priors = check_priors(self.priors, classes, rows.shares)
+        samples = LabeledSamples(X, codes, len(classes), weights)
+        priors = check_priors(self.priors, classes, samples.shares)
         with one_blas_thread():
-            attributes = self._densities(rows)
+            attributes = self._fit_densities(samples)
         self.__dict__.update(attributes | {"classes_": classes, "priors_": priors})
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
-        """log(pi_k f_k) of rows and classes, (n, K)."""
+        """Return log(pi_k f_k) of each sample and class, (n, K)."""
         X = self._check_rows(X)
-        known = self.priors_
-        if priors is not None:
-            known = check_priors(priors, self.classes_, self.priors_)
+        if priors is None:
+            priors = self.priors_
+        else:
+            priors = check_priors(priors, self.classes_, self.priors_)
         with one_blas_thread():
-            return self._log_densities(X) + np.log(known)
+            return self._log_densities(X) + np.log(priors)
 
     def _check_parameters(self) -> None:
-        """Refuse bad parameters by name."""
+        """Raise an error that names the parameter if one is invalid."""
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
-        """Fitted attributes."""
+    def _fit_densities(self, samples: LabeledSamples) -> dict[str, Any]:
+        """Return the fitted attributes."""
         raise NotImplementedError
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
-        """Log densities of rows in the classes, (n, K)."""
+        """Return the log density of each sample in each class, (n, K)."""
         raise NotImplementedError
 
 
-def cut(scores: FloatArray) -> FloatArray:
-    """Scores, those at the end of the world a little nearer."""
-    return np.clip(np.nan_to_num(scores, nan=FARTHEST), -FARTHEST, FARTHEST)
+def clip_scores(scores: FloatArray) -> FloatArray:
+    """Clip scores to +-MAX_SCORE, and replace nan by MAX_SCORE."""
+    return np.clip(np.nan_to_num(scores, nan=MAX_SCORE), -MAX_SCORE, MAX_SCORE)
 
 
-def centered_scores(X: AnyArray, center: FloatArray, components: FloatArray) -> FloatArray:
-    """(X - center) @ components.T in float64, (n, q)."""
+def center_and_project(X: AnyArray, center: FloatArray, components: FloatArray) -> FloatArray:
+    """Return (X - center) @ components.T in float64, clipped, (n, q)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return cut((np.asarray(X, dtype=np.float64) - center) @ components.T)
+        return clip_scores((np.asarray(X, dtype=np.float64) - center) @ components.T)
 
 
-def standardized(X: AnyArray, center: FloatArray, scale: FloatArray) -> FloatArray:
-    """(X - center) / scale in float64, (n, p)."""
+def standardize(X: AnyArray, center: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return (X - center) / scale in float64, clipped, (n, p)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return cut((np.asarray(X, dtype=np.float64) - center) / scale)
+        return clip_scores((np.asarray(X, dtype=np.float64) - center) / scale)
 
 
-def column_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means and standard deviations of columns, (p,); a constant column has its size instead.
+def feature_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the means and standard deviations of the features, (p,).
 
-    So constant columns are zero once standardized, to rounding.
+    For constant features the standard deviation is replaced by the magnitude of the value, at least
+    1, so that they are zero up to rounding once standardized.
     """
-    rows, shares = np.asarray(X, dtype=np.float64), weights / weights.sum()
+    samples, shares = np.asarray(X, dtype=np.float64), weights / weights.sum()
     with np.errstate(over="ignore", invalid="ignore"):
-        center = shares @ rows
-        differences = rows - center
+        center = shares @ samples
+        differences = samples - center
         largest = np.abs(differences).max(axis=0)
-        # in units of the largest, no square overflows or vanishes
+        # scaled by the largest difference, squares neither overflow nor underflow
         units = np.where(largest > 0, largest, 1.0)
         deviations = units * np.sqrt(shares @ (differences / units) ** 2)
     if not np.all(np.isfinite(deviations)):
         raise ValueError("X has values too large to compute with; rescale X.")
     constant = deviations <= 8 * np.finfo(X.dtype).eps * np.abs(center)
     if np.all(constant):
-        raise ValueError("All columns of X are constant: rows cannot be told apart.")
+        raise ValueError("All features of X are constant; at least one must vary.")
     sizes = np.maximum(np.abs(center), 1.0)
     return center, np.where(constant, sizes, deviations)
 
 
-def whitened(rows: Labeled) -> tuple[Prepared, Whitening, FloatArray]:
-    """Rows in coordinates in which the pooled covariance of the classes is one, (n, R)."""
-    prepared = prepare(RowEngine(rows.X, rows.codes, rows.weights), rows.n_classes)
+def whiten_samples(samples: LabeledSamples) -> tuple[Prepared, Whitening, FloatArray]:
+    """Return prepared moments, the whitening, and the whitened samples (n, R).
+
+    The pooled within-class covariance of whitened samples is the identity.
+    """
+    engine = RowEngine(samples.X, samples.codes, samples.weights)
+    prepared = prepare(engine, samples.n_classes)
     whitening = whiten_classes(prepared.frame, prepared.classes)
     coordinates = whitening.coordinates
     if whitening.borrowed > 0:
         warn_caller(
-            "the pooled covariance of the classes is singular: "
-            f"{whitening.borrowed:.0%} of it is the identity on standardized columns.",
+            "the pooled covariance of the classes is singular, so the identity on standardized "
+            f"features was added with a weight of {whitening.borrowed:.0%}.",
             DataWarning,
         )
-    return prepared, whitening, centered_scores(rows.X, coordinates.center, coordinates.matrix.T)
+    Z = center_and_project(samples.X, coordinates.center, coordinates.matrix.T)
+    return prepared, whitening, Z

@@ -1,4 +1,4 @@
-"""Alternating components: a step of the axes with the Gaussians held, then the Gaussians again."""
+"""Alternating updates of the components, with fixed Gaussians, and of the Gaussians."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ from opgd.core.types import FloatArray
 
 @dataclass(frozen=True)
 class HeldForm(DiagonalForm):
-    """Gaussians that stay what they are when the axes move."""
+    """Form of fixed projected Gaussians, which do not depend on the components."""
 
     held: ProjectedGaussians
 
@@ -33,23 +33,23 @@ class HeldForm(DiagonalForm):
         statistics: FloatArray,  # noqa: ARG002
         gaussians: ProjectedGaussians,
     ) -> tuple[FloatArray, FloatArray]:
-        """None: this is what the method leaves out of the gradient."""
+        """Return zeros: the method omits this part of the gradient."""
         return np.zeros_like(gaussians.means), np.zeros_like(gaussians.variances)
 
 
 def alternate(
     problem: Problem, start: FloatArray, *, n_steps: int, max_iter: int, tol: float
 ) -> SolverResult:
-    """Steps and refits in turn, until the likelihood after a refit stays as it is.
+    """Alternate optimization steps and refits until the objective changes by less than `tol`.
 
-    The values in the history are those after the refits: OPGD's objective.
+    The history contains the objective of OPGD after each refit.
     """
     objective = problem.objective
     directions, history, n_evaluations = start, [objective.value(start)], 0
     for _ in range(max_iter):
-        held = replace(objective, form=HeldForm(objective.gaussians(directions)))
-        step = maximize(held, directions, max_iter=n_steps, tol=tol)
-        # lengths matter to Gaussians that are held, and to nothing afterwards
+        fixed_objective = replace(objective, form=HeldForm(objective.gaussians(directions)))
+        step = maximize(fixed_objective, directions, max_iter=n_steps, tol=tol)
+        # the length of directions matters only while the Gaussians are fixed
         directions = unit_rows(step.directions)
         history.append(objective.value(directions))
         n_evaluations += step.n_evaluations
@@ -62,45 +62,58 @@ def alternate(
 
 
 class AlternatingComponents(AxesMixin, Baseline):
-    """Axes for the classification likelihood, with a gradient that leaves out the Gaussians.
+    r"""Classification likelihood maximized by alternating between components and Gaussians.
 
-    The objective is OPGD's. In turn, the axes take a gradient step for
+    The objective is that of `OPGDClassifier`. Each iteration first takes a gradient step in the
+    components :math:`V` for
 
-        sum_i log [ pi_{y_i} N(V'x_i; m_{y_i}, S_{y_i}) / sum_k pi_k N(V'x_i; m_k, S_k) ]
+    .. math::
 
-    with projected means m and variances S held where they are, and then these are estimated again
-    on the new axes, by maximum likelihood. The step does not see that Gaussians will follow, and
-    the refit asks for another likelihood, so the two together can *lower* the objective; see
-    `loss_curve_`. The method is here to show this. For results, use `OPGDClassifier`.
+        \sum_i \log \frac{\pi_{y_i} N(V^\top x_i; m_{y_i}, S_{y_i})}
+                         {\sum_k \pi_k N(V^\top x_i; m_k, S_k)}
+
+    with the projected means :math:`m_k` and variances :math:`S_k` held fixed, and then estimates
+    these again by maximum likelihood on the new components. The gradient ignores that the Gaussians
+    will change, and the second step maximizes a different likelihood, so an iteration can
+    *decrease* the objective; see `loss_curve_`. The method is included to demonstrate this. For
+    applications, use `OPGDClassifier`.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means ``min(n_features, max(2, n_classes - 1))``.
+        Number of components, from 1 to n_features. None means
+        ``min(n_features, max(2, n_classes - 1))``.
     n_subclasses : int, dict or "auto", default=1
-        Gaussians per class, as in `OPGDClassifier`: a split by k-means, made once. (The reference
-        runs EM on the axes; with one Gaussian per class there is no difference.)
+        Number of Gaussians per class, as in `OPGDClassifier`. Classes are split once, by k-means;
+        the reference runs EM on the components, which is the same for one Gaussian per class.
     n_steps : int, default=1
-        Steps (of L-BFGS, the first along the gradient) between refits.
+        Number of optimization steps (L-BFGS, the first along the gradient) in each iteration.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     max_iter : int, default=100
-        Most turns.
+        Maximum number of iterations.
     tol : float, default=1e-6
-        Ends when a turn changes the mean objective by less, up or down.
+        The iterations stop when the mean objective changes by less than `tol`, up or down.
 
     Attributes
     ----------
     loss_curve_ : list of float
-        Minus the mean objective at the start and after every refit. It may rise.
+        Negative mean objective at the start and after each iteration. It may increase.
     n_iter_ : int
-        Turns.
+        Number of iterations.
     converged_ : bool
-        Whether the last one changed the objective by less than `tol`.
-    components_, log_likelihood_, component_log_likelihoods_, component_shares_, n_evaluations_, \
-classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
-gaussian_classes_, n_components_, n_features_in_, feature_names_in_
-        As in `OPGDClassifier`; of the axes after the last turn, which need not be the best.
+        Whether the last iteration changed the objective by less than `tol`.
+    components_ : ndarray of shape (n_components_, n_features)
+        The components after the last iteration, which need not be the best ones.
+    log_likelihood_, component_log_likelihoods_, component_shares_, n_evaluations_
+        As in `OPGDClassifier`.
+    classes_, priors_, means_, covariances_, gaussian_classes_
+        As in `OPGDClassifier`.
+    projected_means_, projected_variances_, n_components_
+        As in `OPGDClassifier`.
+    n_features_in_, feature_names_in_
+        As in `OPGDClassifier`.
 
     References
     ----------
@@ -113,7 +126,7 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
     >>> from opgd.baselines import AlternatingComponents
     >>> X, y = load_iris(return_X_y=True)
     >>> model = AlternatingComponents(n_components=2, n_steps=5).fit(X, y)
-    >>> bool(model.loss_curve_[-1] > min(model.loss_curve_))  # it has been better
+    >>> bool(model.loss_curve_[-1] > min(model.loss_curve_))  # an earlier iteration was better
     True
     """
 
@@ -158,8 +171,8 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         )
         if not result.converged:
             warn_caller(
-                f"The turns have not settled after max_iter={self.max_iter}. They may never do: "
-                "see loss_curve_.",
+                f"The alternation has not converged after max_iter={self.max_iter} iterations. It "
+                "may never converge; see loss_curve_.",
                 ConvergenceWarning,
             )
         return Solution(problem, *order_result(problem, result), notes)

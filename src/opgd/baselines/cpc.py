@@ -1,4 +1,4 @@
-"""Common principal components, and a discriminant on them."""
+"""Discriminant analysis on common principal components."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +14,9 @@ from opgd.baselines._base import (
     Baseline,
     Solution,
     Task,
+    build_problem,
     count_components,
-    mapped_to_columns,
-    problem_of,
+    map_to_features,
 )
 from opgd.core.coordinates import column_coordinates
 from opgd.core.regularization import whiten_classes
@@ -26,19 +26,20 @@ from opgd.core.types import FloatArray
 
 ITERATIONS_PER_START = 40
 LEAST_CURVATURE = 1e-2
-"""Axes of nearly equal variances can be turned freely; steps stay bounded."""
+"""Lower bound of the curvature, which is zero for components of equal variances."""
 
 
 @dataclass(frozen=True)
 class CommonAxesLikelihood:
-    """How well orthonormal axes D (rows) diagonalize all covariances, as Flury's likelihood.
+    """Flury's log-likelihood of common orthonormal components D (rows).
 
         value = -1/2 sum_k pi_k sum_j log (d_j Sigma_k d_j'),   D = Q(A) D_0,  Q = (I - A)(I + A)^-1
 
-    A is the skew part of a free matrix, times a step for every pair of axes: Cayley's map reaches
-    the rotations near D_0 without a constraint, and the steps make turning any two axes equally
-    hard. The curvature of a turn of the axes j and l, once they diagonalize all covariances, is
-    sum_k pi_k (s_kj - s_kl)^2 / (s_kj s_kl) with the variances s.
+    A is the skew-symmetric part of an unconstrained matrix, scaled by a step for each pair of
+    components. The Cayley transform Q parametrizes the rotations near D_0 without constraints; the
+    steps precondition the problem. At components that diagonalize all covariances, the curvature of
+    the rotation of components j and l is sum_k pi_k (s_kj - s_kl)^2 / (s_kj s_kl), where s are the
+    variances.
     """
 
     covariances: FloatArray  # (K, R, R)
@@ -47,7 +48,7 @@ class CommonAxesLikelihood:
 
     @cached_property
     def steps(self) -> FloatArray:
-        """Steps of turns, (R, R), symmetric."""
+        """Step of each pair of components, (R, R), symmetric."""
         s = np.einsum("jr,krs,js->kj", self.start, self.covariances, self.start, optimize=True)
         ratios = s[:, :, None] / s[:, None, :]  # (K, R, R)
         curvature = np.tensordot(self.priors, ratios + ratios.transpose(0, 2, 1) - 2, axes=1)
@@ -55,21 +56,21 @@ class CommonAxesLikelihood:
         return steps
 
     def axes(self, free: FloatArray) -> FloatArray:
-        """D, (R, R), rows orthonormal."""
+        """Return D, (R, R), with orthonormal rows."""
         return self._rotation(free)[0] @ self.start
 
     def _rotation(self, free: FloatArray) -> tuple[FloatArray, FloatArray]:
         skew = 0.5 * (free - free.T) * self.steps
-        one = np.eye(len(skew))
-        inverse = np.asarray(np.linalg.inv(one + skew), dtype=np.float64)
-        return (one - skew) @ inverse, inverse
+        identity = np.eye(len(skew))
+        inverse = np.asarray(np.linalg.inv(identity + skew), dtype=np.float64)
+        return (identity - skew) @ inverse, inverse
 
     def value(self, free: FloatArray) -> float:
-        """Mean log-likelihood, up to a constant."""
+        """Return the mean log-likelihood, up to a constant."""
         return self.value_and_gradient(free)[0]
 
     def value_and_gradient(self, free: FloatArray) -> tuple[float, FloatArray]:
-        """Value and its gradient by the free matrix, (R, R)."""
+        """Return the value, and its gradient with respect to the unconstrained matrix, (R, R)."""
         rotation, inverse = self._rotation(free)
         axes = rotation @ self.start
         products = axes @ self.covariances  # (K, R, R)
@@ -81,58 +82,69 @@ class CommonAxesLikelihood:
         return value, 0.5 * (slope - slope.T) * self.steps
 
 
-def common_axes(
+def fit_common_components(
     covariances: FloatArray, priors: FloatArray, *, max_iter: int, tol: float
 ) -> tuple[FloatArray, int, bool]:
-    """Axes (R, R), iterations, and whether they converged.
+    """Return common components (R, R), the number of iterations, and whether they converged.
 
-    Begins at the principal components of the pooled covariance; every so often the search begins
-    anew where it has come to, with steps that fit the axes found.
+    The search starts from the principal components of the pooled covariance, and is restarted after
+    every ITERATIONS_PER_START iterations with steps computed at the current components.
     """
     axes = leading_vectors(np.tensordot(priors, covariances, axes=1))[1]
     n_iter, converged = 0, max_iter == 0
     while n_iter < max_iter and not converged:
         likelihood = CommonAxesLikelihood(covariances, priors, axes)
-        few = min(ITERATIONS_PER_START, max_iter - n_iter)
-        result = maximize(likelihood, np.zeros_like(axes), max_iter=few, tol=tol)
+        budget = min(ITERATIONS_PER_START, max_iter - n_iter)
+        result = maximize(likelihood, np.zeros_like(axes), max_iter=budget, tol=tol)
         axes = np.linalg.qr(likelihood.axes(result.directions).T)[0].T
         n_iter, converged = n_iter + max(result.n_iter, 1), result.converged
     return axes, n_iter, converged
 
 
 class CommonPrincipalComponents(AxesMixin, Baseline):
-    """Discriminant analysis with covariances that share their principal axes (CPCDA).
+    r"""Discriminant analysis with common principal components (CPCDA).
 
-    Flury's model: Sigma_k = D' diag(variances_k) D with one orthonormal D for all classes, fitted
-    by maximum likelihood; classes are Gaussians with their own variances on the first axes.
-    Classes with a singular covariance borrow from the pooled one. The model depends on the units
-    of the columns, as principal components do; standardize them if these differ.
+    In Flury's model all class covariances have the same eigenvectors,
+
+    .. math::
+
+        \Sigma_k = D^\top \operatorname{diag}(s_{k1}, \dots, s_{kp}) D,
+
+    with one orthonormal :math:`D`, which is estimated by maximum likelihood. Classes are Gaussians
+    with their own variances on the first components. Singular class covariances are regularized
+    with the pooled covariance. Like principal components, the model depends on the units of the
+    features; standardize features of different units.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means all.
+        Number of components, from 1 to n_features. None means all.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     max_iter : int, default=500
-        Most iterations of the search for the axes.
+        Maximum number of iterations of the search for the common components.
     tol : float, default=1e-6
-        The search ends when no entry of the gradient of the mean log-likelihood is larger.
+        The search has converged when no entry of the gradient of the mean log-likelihood exceeds
+        `tol` in absolute value.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The common axes, orthonormal, those with the largest pooled variance first.
+        The common principal components, orthonormal, by descending pooled variance.
     common_variances_ : ndarray of shape (n_classes, n_components_)
-        Variances of the classes on them.
+        Variances of the classes on the components.
     n_iter_ : int
-        Iterations of the search.
+        Number of iterations.
     converged_ : bool
-        Whether it ended by `tol`.
+        Whether the search reached `tol`.
     covariances_ : ndarray of shape (n_classes, n_features, n_features)
-        Of the classes, as they were before a common structure was sought.
-    classes_, priors_, means_, projected_means_, projected_variances_, \
-gaussian_classes_, n_components_, n_features_in_, feature_names_in_
+        Class covariances, without the constraint of common components.
+    classes_, priors_, means_, gaussian_classes_
+        As in `OPGDClassifier`.
+    projected_means_, projected_variances_, n_components_
+        As in `OPGDClassifier`.
+    n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
     References
@@ -171,20 +183,20 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         regular, borrowed = whitening.regularize(task.prepared.classes)
         coordinates = column_coordinates(frame)
         to_columns = whitening.coordinates.unwhitener @ coordinates.whitener
-        moments = mapped_to_columns(regular, to_columns)
+        moments = map_to_features(regular, to_columns)
         n_components, notes = count_components(self.n_components, frame, coordinates.rank)
-        axes, n_iter, converged = common_axes(
+        axes, n_iter, converged = fit_common_components(
             moments.covariances, moments.priors, max_iter=self.max_iter, tol=self.tol
         )
         if not converged:
-            warn_not_converged("The common axes have", self.max_iter)
+            warn_not_converged("The common components have", self.max_iter)
         pooled = np.einsum("jr,rs,js->j", axes, moments.within, axes)
         directions = axes[np.argsort(-pooled, kind="stable")[:n_components]]
         directions = fix_signs(coordinates, directions)
-        problem = problem_of(task, coordinates, moments, "diag", borrowed, whitening.borrowed)
-        found = {
+        problem = build_problem(task, coordinates, moments, "diag", borrowed, whitening.borrowed)
+        attributes = {
             "common_variances_": problem.objective.gaussians(directions).variances,
             "n_iter_": n_iter,
             "converged_": converged,
         }
-        return Solution(problem, directions, found, notes)
+        return Solution(problem, directions, attributes, notes)

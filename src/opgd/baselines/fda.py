@@ -1,4 +1,4 @@
-"""Flexible discriminant analysis: LDA in a basis of functions, by optimal scoring."""
+"""Flexible discriminant analysis: LDA on basis functions, by optimal scoring."""
 
 from typing import Any
 
@@ -9,61 +9,75 @@ from opgd._dask.lazy import rowwise
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_choice, check_integer, check_positive
 from opgd.baselines._basis_functions import BASES, Basis, distinct_quantiles
-from opgd.baselines._optimal_scores import optimal_scores
+from opgd.baselines._optimal_scores import compute_optimal_scores
 from opgd.baselines._posterior import (
-    Labeled,
+    LabeledSamples,
     PosteriorClassifier,
-    column_moments,
-    cut,
-    standardized,
+    clip_scores,
+    feature_moments,
+    standardize,
 )
 from opgd.core.types import AnyArray, FloatArray
 
-MOST_EXPLAINED = 1 - 1e-6
-"""Scores that are explained to the last digit would have no variance inside the classes."""
-LEAST_EXPLAINED = 1e-12
+MAX_EXPLAINED = 1 - 1e-6
+"""Upper bound of explained shares; fully explained scores have no variance within classes."""
+MIN_EXPLAINED = 1e-12
 
 
 class FlexibleDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, PosteriorClassifier
 ):
-    """LDA on functions of the columns, found by regression on optimal scores.
+    r"""Flexible discriminant analysis: LDA on basis functions, by optimal scoring.
 
-    The classes get scores theta_l, (n_classes,), that a ridge regression eta_l on functions of
-    the columns explains best:
+    Each class is assigned a score :math:`\theta_{lk}` on component :math:`l`, such that a ridge
+    regression :math:`\eta_l` on basis functions of the features explains the scores best:
 
-        minimize  mean_i (theta_l[y_i] - eta_l(x_i))^2 + ridge * (sum of coefficients^2)
+    .. math::
 
-    with mean_i theta_l[y_i] = 0 and mean_i theta_l[y_i] theta_m[y_i] = (l == m). With r_l^2 the
-    share that is explained, the axes are u_l = eta_l / sqrt(r_l^2 (1 - r_l^2)), on which classes
-    have variance one, and a row goes to the nearest class mean, given the priors. With the
-    linear basis and no ridge this is LDA.
+        \min_{\theta_l, \eta_l} \frac{1}{n} \sum_i (\theta_{l y_i} - \eta_l(x_i))^2
+        + \rho \lVert \beta_l \rVert^2
+        \quad \text{subject to} \quad
+        \frac{1}{n} \sum_i \theta_{l y_i} = 0, \quad
+        \frac{1}{n} \sum_i \theta_{l y_i} \theta_{m y_i} = \delta_{lm},
+
+    where :math:`\beta_l` are the coefficients of :math:`\eta_l` and :math:`\rho` is `ridge`. With
+    :math:`r_l^2` the explained share, the components are
+
+    .. math::
+
+        u_l(x) = \frac{\eta_l(x)}{\sqrt{r_l^2 (1 - r_l^2)}},
+
+    on which classes have unit variance. Samples are assigned to the nearest class mean, adjusted
+    for the priors. With ``basis="linear"`` and ``ridge=0`` this is LDA.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes, at most ``n_classes - 1``; None means all.
+        Number of components, at most ``n_classes - 1``. None means all.
     basis : {"spline", "polynomial", "linear"}, default="spline"
-        Splines of every column by itself, products of columns up to a degree, or the columns.
+        Basis functions: splines of each feature, products of features up to `degree`, or the
+        features themselves. Use "polynomial" if interactions matter and features are few.
     degree : int, default=3
-        Degree of the splines or the products.
+        Degree of the splines or polynomials.
     n_knots : int, default=5
-        Knots of a spline, at quantiles of the different values of a column.
+        Number of knots of each spline, at quantiles of the distinct values of the feature.
     ridge : float, default=0.1
-        Penalty on the coefficients of standardized functions; per row, as `orthogonality` is.
+        Penalty on the coefficients of standardized basis functions, per sample. Increase it when
+        basis functions are many compared with the samples.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
 
     Attributes
     ----------
     n_components_ : int
-        Number of axes.
+        Number of components.
     explained_ : ndarray of shape (n_components_,)
-        r_l^2, largest first.
+        Explained shares :math:`r_l^2`, in descending order.
     coefficients_ : ndarray of shape (n_components_, n_functions)
-        Of the axes, in standardized functions.
+        Coefficients of the components on the standardized basis functions.
     projected_means_ : ndarray of shape (n_classes, n_components_)
-        Class means on the axes.
+        Class means on the components.
     classes_, priors_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
@@ -107,7 +121,7 @@ class FlexibleDiscriminantAnalysis(
 
     @rowwise
     def transform(self, X: Any) -> FloatArray:
-        """Rows on the axes.
+        """Project samples on the components.
 
         Parameters
         ----------
@@ -134,46 +148,46 @@ class FlexibleDiscriminantAnalysis(
         if self.n_components is not None:
             check_integer("n_components", self.n_components, 1)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
-        most = rows.n_classes - 1
-        if most == 0:
-            raise ValueError("y has one class only: there are no axes between classes.")
-        if self.n_components is not None and self.n_components > most:
+    def _fit_densities(self, samples: LabeledSamples) -> dict[str, Any]:
+        maximum = samples.n_classes - 1
+        if maximum == 0:
+            raise ValueError("y has only one class; flexible discriminants need at least two.")
+        if self.n_components is not None and self.n_components > maximum:
             raise ValueError(
-                f"n_components={self.n_components} is more than n_classes - 1 = {most}."
+                f"n_components={self.n_components} is larger than n_classes - 1 = {maximum}."
             )
-        center, scale = column_moments(rows.X, rows.weights)
-        Z = standardized(rows.X, center, scale)
+        center, scale = feature_moments(samples.X, samples.weights)
+        Z = standardize(samples.X, center, scale)
         splines = self.basis == "spline"
         knots = distinct_quantiles(Z, self.n_knots) if splines else np.empty((0, Z.shape[1]))
         basis = Basis(self.basis, int(self.degree), knots)
         functions = basis.expand(Z)
-        middle, spread = column_moments(functions, rows.weights)
-        functions = (functions - middle) / spread
-        explained, scores, coefficients = optimal_scores(functions, rows, self.ridge)
-        n_axes = min(
-            most if self.n_components is None else self.n_components,
-            max(1, int(np.sum(explained > LEAST_EXPLAINED))),
+        function_center, function_scale = feature_moments(functions, samples.weights)
+        functions = (functions - function_center) / function_scale
+        explained, scores, coefficients = compute_optimal_scores(functions, samples, self.ridge)
+        n_components = min(
+            maximum if self.n_components is None else self.n_components,
+            max(1, int(np.sum(explained > MIN_EXPLAINED))),
         )
-        explained = np.clip(explained[:n_axes], LEAST_EXPLAINED, MOST_EXPLAINED)
-        deviations = np.sqrt(explained * (1 - explained))  # of eta inside the classes
+        explained = np.clip(explained[:n_components], MIN_EXPLAINED, MAX_EXPLAINED)
+        deviations = np.sqrt(explained * (1 - explained))  # of eta within classes
         return {
             "explained_": explained,
-            "n_components_": n_axes,
-            "coefficients_": coefficients[:n_axes] / deviations[:, None],
-            "projected_means_": scores[:, :n_axes] * explained / deviations,
+            "n_components_": n_components,
+            "coefficients_": coefficients[:n_components] / deviations[:, None],
+            "projected_means_": scores[:, :n_components] * explained / deviations,
             "_center": center,
             "_scale": scale,
             "_basis": basis,
-            "_function_center": middle,
-            "_function_scale": spread,
+            "_function_center": function_center,
+            "_function_scale": function_scale,
         }
 
     def _scores(self, X: AnyArray) -> FloatArray:
-        Z = standardized(X, self._center, self._scale)
-        functions = cut(self._basis.expand(Z))
+        Z = standardize(X, self._center, self._scale)
+        functions = clip_scores(self._basis.expand(Z))
         standard = (functions - self._function_center) / self._function_scale
-        return cut(standard @ self.coefficients_.T)
+        return clip_scores(standard @ self.coefficients_.T)
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
         scores = self._scores(X)

@@ -21,7 +21,7 @@ from opgd.core.types import FloatArray
 
 @dataclass(frozen=True)
 class IsotropicForm(DiagonalForm):
-    """Every Gaussian has the same variance on every axis, whatever the axes are."""
+    """Form of Gaussians with one fixed variance on all components."""
 
     variance: float
 
@@ -34,10 +34,10 @@ class IsotropicForm(DiagonalForm):
 
 @dataclass(frozen=True)
 class SpanLikelihood:
-    """The objective with orthonormal axes, as a function of any vectors that span them.
+    """Objective of orthonormal components V, as a function of any vectors U = L V with their span.
 
-    The isotropic model sees the span V of the vectors U = L V only (V orthonormal), so a step of
-    U changes it by the part of the step that leaves the span:
+    The isotropic model depends only on the span, so only the part of a step that leaves the span
+    changes the objective:
 
         gradient by U = L^-T (gradient by V) (I - V'V)
     """
@@ -45,7 +45,7 @@ class SpanLikelihood:
     objective: Objective
 
     def axes(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """V and L."""
+        """Return V and L."""
         basis, factor = np.linalg.qr(at.T)
         return basis.T, factor.T
 
@@ -60,47 +60,58 @@ class SpanLikelihood:
 
 
 class InformativeComponents(AxesMixin, Baseline):
-    """Axes that maximize the classification likelihood with isotropic Gaussians.
+    r"""Informative components: classification likelihood with isotropic Gaussians.
 
-    OPGD's objective, with one fixed variance for all Gaussians and axes:
+    The components :math:`V` maximize the objective of `OPGDClassifier` with one fixed variance
+    :math:`s` for all Gaussians and components,
 
-        sum_i log [ pi_{y_i} N(V'x_i; V'mu_{y_i}, s I) / sum_k pi_k N(V'x_i; V'mu_k, s I) ]
+    .. math::
 
-    over axes V that are orthonormal where the pooled covariance is the identity (in the
-    reference, in the space of the columns). Classes may have several Gaussians, at the means of
-    clusters that k-means finds inside a class. With all axes and one Gaussian this is LDA.
+        \sum_i \log \frac{\pi_{y_i} N(V^\top x_i; V^\top \mu_{y_i}, s I)}
+                         {\sum_k \pi_k N(V^\top x_i; V^\top \mu_k, s I)},
+
+    where :math:`V` is orthonormal in coordinates in which the pooled covariance is the identity (in
+    the reference, in the original features). Classes may have several Gaussians, whose means are
+    the k-means centers within the class. With all components and one Gaussian per class this is
+    LDA.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means ``min(n_features, max(2, n_classes - 1))``.
+        Number of components, from 1 to n_features. None means
+        ``min(n_features, max(2, n_classes - 1))``.
     n_subclasses : int, dict or "auto", default=1
-        Gaussians per class, as in `OPGDClassifier`.
+        Number of Gaussians per class, as in `OPGDClassifier`.
     variance : float, default=1.0
-        s, in units of the pooled variance.
+        The variance :math:`s`, in units of the pooled variance.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     max_iter : int, default=500
-        Most iterations of the search.
+        Maximum number of iterations. With 0 the initial (LDA) components are kept.
     tol : float, default=1e-6
-        The search ends when no entry of the gradient of the mean objective is larger.
+        The search has converged when no entry of the gradient of the mean objective exceeds `tol`
+        in absolute value.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes, of pooled within-class variance one and uncorrelated inside the classes; inside
-        their span, the LDA axes first.
+        The components, uncorrelated within classes and with pooled within-class variance 1. Within
+        their span they are the LDA components, the most discriminating first.
     log_likelihood_ : float
-        The objective.
+        Maximized objective.
     loss_curve_ : list of float
-        Minus its mean over rows, before the search and after every iteration.
+        Negative mean objective before the search and after each iteration.
     n_iter_, n_evaluations_ : int
-        Iterations and evaluations of the search.
+        Number of iterations and of evaluations of the objective.
     converged_ : bool
-        Whether it ended by `tol`.
-    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
-gaussian_classes_, n_components_, n_features_in_, feature_names_in_
-        As in `OPGDClassifier`; `projected_variances_` are `variance`.
+        Whether the search reached `tol`.
+    projected_variances_ : ndarray of shape (n_gaussians, n_components_)
+        `variance` in every entry.
+    classes_, priors_, means_, covariances_, projected_means_, gaussian_classes_, n_components_
+        As in `OPGDClassifier`.
+    n_features_in_, feature_names_in_
+        As in `OPGDClassifier`.
 
     References
     ----------
@@ -154,17 +165,17 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
         start = lda_axes(problem.classes, n_components)
         result = maximize(likelihood, start, max_iter=self.max_iter, tol=self.tol)
         if not result.converged:
-            warn_not_converged("The axes have", self.max_iter)
+            warn_not_converged("The components have", self.max_iter)
         span = likelihood.axes(result.directions)[0]
         directions = lda_axes(problem.classes.mapped(span.T), n_components) @ span
         directions = fix_signs(coordinates, directions)
-        # no class has a covariance of its own that could be poor
+        # class covariances are not used, so none needs regularization
         problem = replace(problem, objective=objective, borrowed=np.zeros_like(problem.borrowed))
-        more = {
+        attributes = {
             "log_likelihood_": float(result.value * objective.engine.total_weight),
             "n_iter_": max(result.n_iter, int(self.max_iter > 0)),
             "n_evaluations_": result.n_evaluations,
             "converged_": result.converged,
             "loss_curve_": [-value for value in result.history],
         }
-        return Solution(problem, directions, more, notes)
+        return Solution(problem, directions, attributes, notes)

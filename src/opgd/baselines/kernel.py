@@ -1,4 +1,4 @@
-"""Kernel discriminant analysis: every class has the kernel density of its rows."""
+"""Kernel discriminant analysis, with a kernel density estimate for each class."""
 
 from typing import Any
 
@@ -6,34 +6,45 @@ import numpy as np
 
 from opgd._utils.validation import check_positive
 from opgd.baselines._bandwidths import likeliest_bandwidth, log_kernel_density
-from opgd.baselines._posterior import Labeled, PosteriorClassifier, centered_scores, whitened
+from opgd.baselines._posterior import (
+    LabeledSamples,
+    PosteriorClassifier,
+    center_and_project,
+    whiten_samples,
+)
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 class KernelDiscriminantAnalysis(PosteriorClassifier):
-    """Discriminant analysis with a kernel density for each class.
+    r"""Discriminant analysis with a kernel density estimate for each class.
 
-    With w_i the weights of the rows of class k, and Sigma_W the pooled covariance of the classes,
+    The density of class :math:`k` is
 
-        f_k(x) = sum_i w_i N(x; x_i, h_k^2 Sigma_W) / sum_i w_i .
+    .. math::
 
-    The bandwidth h_k is that under which rows of the class are likeliest when each is left out of
-    its own density. Nothing is assumed of the classes, so many rows are needed: as a rule several
-    times more for every further column. The model keeps all training rows.
+        f_k(x) = \frac{\sum_{i : y_i = k} w_i N(x; x_i, h_k^2 \Sigma_W)}{\sum_{i : y_i = k} w_i},
+
+    where :math:`w_i` are sample weights and :math:`\Sigma_W` is the pooled within-class covariance.
+    The bandwidth :math:`h_k` maximizes the leave-one-out likelihood. The method assumes nothing
+    about the shape of the classes and therefore needs many samples, as a rule several times more
+    for each additional feature. The fitted model stores all training samples.
 
     Parameters
     ----------
     bandwidth : "likelihood" or float, default="likelihood"
-        A number is the bandwidth of all classes, in pooled standard deviations.
+        "likelihood" selects a bandwidth for each class by the leave-one-out likelihood. A float is
+        the bandwidth of all classes, in pooled standard deviations; increase it for smoother
+        densities.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
 
     Attributes
     ----------
     bandwidths_ : ndarray of shape (n_classes,)
-        In pooled standard deviations.
+        Bandwidths of the classes, in pooled standard deviations.
     components_ : ndarray of shape (n_dimensions, n_features)
-        Map rows to coordinates in which the pooled covariance is the identity.
+        Map to coordinates in which the pooled within-class covariance is the identity.
     classes_, priors_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
@@ -65,34 +76,35 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
-        _, whitening, Z = whitened(rows)
+    def _fit_densities(self, samples: LabeledSamples) -> dict[str, Any]:
+        _, whitening, Z = whiten_samples(samples)
         coordinates = whitening.coordinates
-        bandwidths = np.empty(rows.n_classes)
-        for k in range(rows.n_classes):
-            own, weights = Z[rows.codes == k], rows.weights[rows.codes == k]
-            deviation = float(np.sqrt(np.mean(class_variances(own, weights, 1.0))))
-            bandwidths[k] = chosen_bandwidth(self.bandwidth, own, weights, deviation)
+        bandwidths = np.empty(samples.n_classes)
+        for k in range(samples.n_classes):
+            in_class = samples.codes == k
+            points, weights = Z[in_class], samples.weights[in_class]
+            deviation = float(np.sqrt(np.mean(class_variances(points, weights, 1.0))))
+            bandwidths[k] = select_bandwidth(self.bandwidth, points, weights, deviation)
         return {
             "bandwidths_": bandwidths,
             "components_": coordinates.matrix.T,
             "_center": coordinates.center,
             "_rows": Z,
-            "_codes": rows.codes,
-            "_weights": rows.weights,
+            "_codes": samples.codes,
+            "_weights": samples.weights,
         }
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
-        at = centered_scores(X, self._center, self.components_)
+        at = center_and_project(X, self._center, self.components_)
         logs = np.empty((len(X), len(self.bandwidths_)))
         for k, bandwidth in enumerate(self.bandwidths_):
-            own = self._codes == k
-            logs[:, k] = log_kernel_density(at, self._rows[own], self._weights[own], bandwidth)
+            points, weights = self._rows[self._codes == k], self._weights[self._codes == k]
+            logs[:, k] = log_kernel_density(at, points, weights, bandwidth)
         return logs
 
 
 def check_bandwidth(bandwidth: Any) -> None:
-    """A number, or the word for choosing one."""
+    """Raise an error unless `bandwidth` is "likelihood" or a positive number."""
     if isinstance(bandwidth, str):
         if bandwidth != "likelihood":
             raise ValueError(f"bandwidth must be 'likelihood' or a number, got {bandwidth!r}.")
@@ -100,17 +112,17 @@ def check_bandwidth(bandwidth: Any) -> None:
         check_positive("bandwidth", bandwidth)
 
 
-def class_variances(own: FloatArray, weights: FloatArray, instead: Any) -> FloatArray:
-    """Variances of the columns of weighted rows; `instead` for columns that have none."""
+def class_variances(points: FloatArray, weights: FloatArray, default: Any) -> FloatArray:
+    """Return the weighted variance of each feature, or `default` where it is zero."""
     shares = weights / weights.sum()
-    variances: FloatArray = shares @ (own - shares @ own) ** 2
-    return np.where(variances > 1e-12 * np.asarray(instead), variances, instead)
+    variances: FloatArray = shares @ (points - shares @ points) ** 2
+    return np.where(variances > 1e-12 * np.asarray(default), variances, default)
 
 
-def chosen_bandwidth(
-    bandwidth: Any, own: FloatArray, weights: FloatArray, deviation: float
+def select_bandwidth(
+    bandwidth: Any, points: FloatArray, weights: FloatArray, deviation: float
 ) -> float:
-    """The number given, or the likeliest for the rows of a class (n, d)."""
+    """Return `bandwidth` if it is a number, or else the best one for the points (n, d)."""
     if not isinstance(bandwidth, str):
         return float(bandwidth)
-    return likeliest_bandwidth(own, weights, deviation)
+    return likeliest_bandwidth(points, weights, deviation)

@@ -1,4 +1,4 @@
-"""Kernel naive Bayes: kernel densities of the columns, independent inside a class."""
+"""Kernel naive Bayes, with features that are independent within classes."""
 
 from typing import Any
 
@@ -6,37 +6,44 @@ import numpy as np
 
 from opgd.baselines._bandwidths import log_kernel_density
 from opgd.baselines._posterior import (
-    Labeled,
+    LabeledSamples,
     PosteriorClassifier,
-    column_moments,
-    standardized,
+    feature_moments,
+    standardize,
 )
-from opgd.baselines.kernel import check_bandwidth, chosen_bandwidth, class_variances
+from opgd.baselines.kernel import check_bandwidth, class_variances, select_bandwidth
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 class KernelNaiveBayes(PosteriorClassifier):
-    """Naive Bayes with a kernel density for each class and column.
+    r"""Naive Bayes with a kernel density estimate for each class and feature.
 
-    With w_i the weights of the rows of class k,
+    The density of class :math:`k` is
 
-        f_k(x) = prod_j  sum_i w_i N(x_j; x_ij, h_kj^2) / sum_i w_i .
+    .. math::
 
-    Each bandwidth h_kj is that under which the entries of class and column are likeliest when each
-    is left out of its own density. Columns count as independent inside a class, as in
-    scikit-learn's `GaussianNB`, but may have any shape. The model keeps all training rows.
+        f_k(x) = \prod_j \frac{\sum_{i : y_i = k} w_i N(x_j; x_{ij}, h_{kj}^2)}
+                              {\sum_{i : y_i = k} w_i},
+
+    where :math:`w_i` are sample weights. Each bandwidth :math:`h_{kj}` maximizes the leave-one-out
+    likelihood of class :math:`k` and feature :math:`j`. As in `sklearn.naive_bayes.GaussianNB`,
+    features are assumed to be independent within classes, but their densities can have any shape.
+    The fitted model stores all training samples.
 
     Parameters
     ----------
     bandwidth : "likelihood" or float, default="likelihood"
-        A number is the bandwidth of all classes and columns, in pooled standard deviations.
+        "likelihood" selects a bandwidth for each class and feature by the leave-one-out likelihood.
+        A float is the bandwidth of all classes and features, in pooled standard deviations;
+        increase it for smoother densities.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
 
     Attributes
     ----------
     bandwidths_ : ndarray of shape (n_classes, n_features)
-        In the units of the columns; zero for a constant column, which is not used.
+        Bandwidths in the units of the features; 0 for constant features, which are not used.
     classes_, priors_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
@@ -68,54 +75,55 @@ class KernelNaiveBayes(PosteriorClassifier):
     def _check_parameters(self) -> None:
         check_bandwidth(self.bandwidth)
 
-    def _densities(self, rows: Labeled) -> dict[str, Any]:
-        center, scale = pooled_scale(rows)
-        used = np.flatnonzero(scale > 0)
-        Z = standardized(rows.X, center, np.where(scale > 0, scale, 1.0))
-        bandwidths = np.zeros((rows.n_classes, len(scale)))
-        for k in range(rows.n_classes):
-            own, weights = Z[rows.codes == k], rows.weights[rows.codes == k]
-            deviations = np.sqrt(class_variances(own, weights, np.ones(len(scale))))
-            for j in used:
-                column = own[:, [j]]
-                bandwidths[k, j] = chosen_bandwidth(
-                    self.bandwidth, column, weights, float(deviations[j])
+    def _fit_densities(self, samples: LabeledSamples) -> dict[str, Any]:
+        center, scale = pooled_scale(samples)
+        varying = np.flatnonzero(scale > 0)
+        Z = standardize(samples.X, center, np.where(scale > 0, scale, 1.0))
+        bandwidths = np.zeros((samples.n_classes, len(scale)))
+        for k in range(samples.n_classes):
+            in_class = samples.codes == k
+            points, weights = Z[in_class], samples.weights[in_class]
+            deviations = np.sqrt(class_variances(points, weights, np.ones(len(scale))))
+            for j in varying:
+                bandwidths[k, j] = select_bandwidth(
+                    self.bandwidth, points[:, [j]], weights, float(deviations[j])
                 )
         return {
             "bandwidths_": bandwidths * scale,
             "_center": center,
             "_scale": scale,
             "_rows": Z,
-            "_codes": rows.codes,
-            "_weights": rows.weights,
+            "_codes": samples.codes,
+            "_weights": samples.weights,
         }
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
-        used = np.flatnonzero(self._scale > 0)
-        at = standardized(X[:, used], self._center[used], self._scale[used])
+        varying = np.flatnonzero(self._scale > 0)
+        at = standardize(X[:, varying], self._center[varying], self._scale[varying])
         logs = np.zeros((len(X), len(self.bandwidths_)))
         for k, bandwidths in enumerate(self.bandwidths_):
-            own = self._codes == k
-            for column, j in enumerate(used):
+            points, weights = self._rows[self._codes == k], self._weights[self._codes == k]
+            for column, j in enumerate(varying):
                 logs[:, k] += log_kernel_density(
                     at[:, [column]],
-                    self._rows[own][:, [j]],
-                    self._weights[own],
+                    points[:, [j]],
+                    weights,
                     bandwidths[j] / self._scale[j],
                 )
         return logs
 
 
-def pooled_scale(rows: Labeled) -> tuple[FloatArray, FloatArray]:
-    """Means of the columns, and their standard deviations inside the classes.
+def pooled_scale(samples: LabeledSamples) -> tuple[FloatArray, FloatArray]:
+    """Return the means of the features, and their pooled within-class standard deviations.
 
-    A column that differs between classes only has that of all rows, a constant one zero.
+    A feature that is constant within all classes has its overall standard deviation instead, and a
+    constant feature has zero.
     """
-    center, scale = column_moments(rows.X, rows.weights)
-    Z, shares = standardized(rows.X, center, scale), rows.weights / rows.weights.sum()
-    varies = shares @ Z**2 > 0.5  # one, or zero for constant columns
-    means = np.zeros((rows.n_classes, len(scale)))
-    np.add.at(means, rows.codes, shares[:, None] * Z)
-    within = shares @ (Z - (means / rows.shares[:, None])[rows.codes]) ** 2
+    center, scale = feature_moments(samples.X, samples.weights)
+    Z, shares = standardize(samples.X, center, scale), samples.weights / samples.weights.sum()
+    varies = shares @ Z**2 > 0.5  # the variance is 1, or 0 for constant features
+    means = np.zeros((samples.n_classes, len(scale)))
+    np.add.at(means, samples.codes, shares[:, None] * Z)
+    within = shares @ (Z - (means / samples.shares[:, None])[samples.codes]) ** 2
     within[within <= 1e-12] = 1.0
     return center, np.where(varies, scale * np.sqrt(within), 0.0)

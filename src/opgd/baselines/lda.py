@@ -1,4 +1,4 @@
-"""Reduced-rank LDA: the first axes of linear discriminant analysis, and LDA on them."""
+"""Reduced-rank linear discriminant analysis."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,25 +14,35 @@ from opgd.core.starts import lda_axes
 
 
 class ReducedRankLDA(AxesMixin, Baseline):
-    """Linear discriminant analysis scored in its first axes.
+    r"""Linear discriminant analysis on its first components.
 
-    The axes are the leading eigenvectors of Sigma_W^-1 Sigma_B, of which there are at most
-    ``n_classes - 1``; with all of them this is LDA. Rows go to the class with the nearest mean on
-    the axes, given the priors.
+    The components are the leading eigenvectors of :math:`\Sigma_W^{-1} \Sigma_B`, the matrix of
+    within-class and between-class covariances, which has at most ``n_classes - 1`` nonzero
+    eigenvalues; with all of them this is LDA. Samples are assigned to the class whose projected
+    mean is nearest, adjusted for the priors:
+
+    .. math::
+
+        \hat y(x) = \arg\max_k \log \pi_k
+        - \tfrac{1}{2} \lVert V^\top x - V^\top \mu_k \rVert^2.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes, at most ``min(n_features, n_classes - 1)``; None means all.
+        Number of components, at most ``min(n_features, n_classes - 1)``. None means all.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes, of pooled within-class variance one, the most telling first.
-    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
-gaussian_classes_, n_components_, n_features_in_, feature_names_in_
+        The components, with pooled within-class variance 1, the most discriminating first.
+    classes_, priors_, means_, covariances_, gaussian_classes_
+        As in `OPGDClassifier`.
+    projected_means_, projected_variances_, n_components_
+        As in `OPGDClassifier`.
+    n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
     References
@@ -59,16 +69,16 @@ gaussian_classes_, n_components_, n_features_in_, feature_names_in_
             covariance_type="diag",
             shrinkage=1.0,
         )
-        most = max(1, len(task.classes) - 1)
+        maximum = max(1, len(task.classes) - 1)
         check_n_components(self.n_components)
-        if self.n_components is not None and self.n_components > most:
+        if self.n_components is not None and self.n_components > maximum:
             raise ValueError(
-                f"n_components={self.n_components} is more than n_classes - 1 = {most}; "
+                f"n_components={self.n_components} is larger than n_classes - 1 = {maximum}; "
                 "OPGDClassifier has no such limit."
             )
-        rank = min(problem.coordinates.rank, most)
+        rank = min(problem.coordinates.rank, maximum)
         n_components, notes = count_components(self.n_components, problem.frame, rank)
         directions = normalize(problem, lda_axes(problem.classes, n_components))
-        # no class has a covariance of its own that could be poor
+        # class covariances are not used, so none needs regularization
         problem = replace(problem, borrowed=np.zeros_like(problem.borrowed))
         return Solution(problem, directions, notes=notes)

@@ -1,4 +1,4 @@
-"""Mixture discriminant analysis: several Gaussians in every class."""
+"""Mixture discriminant analysis, with several Gaussians in each class."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,39 +15,49 @@ from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
 
 
 class MixtureDiscriminantAnalysis(Baseline):
-    """Every class is a mixture of Gaussians, fitted by EM from k-means inside the class.
+    r"""Mixture discriminant analysis: each class is a mixture of Gaussians.
 
-    In Hastie & Tibshirani's model all Gaussians of all classes share one covariance; with one
-    Gaussian per class that is LDA. With ``covariance_type="full"`` each has its own, and one per
-    class is QDA.
+    The density of class :math:`k` is
+
+    .. math::
+
+        f_k(x) = \sum_g w_{kg} N(x; \mu_{kg}, \Sigma),
+
+    fitted by EM, which is initialized by k-means within each class. In Hastie and Tibshirani's
+    model all Gaussians of all classes share the covariance :math:`\Sigma`
+    (``covariance_type="tied"``), and one Gaussian per class gives LDA. With
+    ``covariance_type="full"`` each Gaussian has its own covariance, and one per class gives QDA.
 
     Parameters
     ----------
     n_subclasses : int, dict or "auto", default=3
-        Gaussians per class, the same for all or by label, or chosen as in `OPGDClassifier`.
+        Number of Gaussians per class: one number for all classes, a dict by label, or "auto", as in
+        `OPGDClassifier`.
     covariance_type : {"tied", "full"}, default="tied"
         One covariance for all Gaussians, or one for each.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     max_iter : int, default=200
-        Most iterations of the EM.
+        Maximum number of EM iterations.
     tol : float, default=1e-5
-        The EM ends when an iteration brings less log-likelihood per row.
+        EM has converged when an iteration increases the log-likelihood per sample by less than
+        `tol`.
 
     Attributes
     ----------
     means_ : ndarray of shape (n_gaussians, n_features)
         Means of the Gaussians.
     covariances_ : ndarray of shape (n_gaussians, n_features, n_features)
-        Their covariances.
+        Covariances of the Gaussians.
     weights_ : ndarray of shape (n_gaussians,)
-        Their shares of all rows.
+        Weights of the Gaussians, as shares of all samples.
     gaussian_classes_ : ndarray of shape (n_gaussians,)
-        Index into `classes_` of the class that each belongs to.
+        Index into `classes_` of the class of each Gaussian.
     n_iter_ : int
-        Iterations of the EM.
+        Number of EM iterations.
     converged_ : bool
-        Whether it ended by `tol`.
+        Whether EM reached `tol`.
     classes_, priors_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
@@ -94,13 +104,15 @@ class MixtureDiscriminantAnalysis(Baseline):
             covariance_type="full",
             shrinkage=1.0 if self.covariance_type == "tied" else 0.0,
         )
-        objective, everywhere = problem.objective, np.eye(problem.coordinates.rank)
-        start = objective.gaussians(everywhere)
-        by_share = np.log(task.prepared.classes.priors / task.priors)[problem.gaussian_classes]
+        objective, identity = problem.objective, np.eye(problem.coordinates.rank)
+        start = objective.gaussians(identity)
+        # EM uses class frequencies; the priors are restored afterwards
+        log_ratios = np.log(task.prepared.classes.priors / task.priors)
+        frequency_offsets = log_ratios[problem.gaussian_classes]
         result = fit_mixture(
             task.prepared.frame.engine,
             objective.whitener.T,
-            replace(start, log_priors=start.log_priors + by_share),
+            replace(start, log_priors=start.log_priors + frequency_offsets),
             objective.form,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -109,19 +121,20 @@ class MixtureDiscriminantAnalysis(Baseline):
         )
         if not result.converged:
             warn_not_converged("The EM has", self.max_iter)
-        found = result.gaussians
-        moments = replace(objective.moments, means=found.means, covariances=found.variances)
-        weights = np.exp(found.log_priors)
-        objective = replace(objective, moments=moments, log_priors=found.log_priors - by_share)
-        more = {
+        fitted = result.gaussians
+        moments = replace(objective.moments, means=fitted.means, covariances=fitted.variances)
+        weights = np.exp(fitted.log_priors)
+        log_priors = fitted.log_priors - frequency_offsets
+        objective = replace(objective, moments=moments, log_priors=log_priors)
+        attributes = {
             "weights_": weights / weights.sum(),
             "n_iter_": max(result.n_iter, 1),
             "converged_": result.converged,
         }
-        return Solution(replace(problem, objective=objective), everywhere, more)
+        return Solution(replace(problem, objective=objective), identity, attributes)
 
     def _constraints(self, task: Task, problem: Problem) -> Constraints:
-        """What the pooled covariance, and singular Gaussians, borrow; the same in every M-step."""
+        """Return the regularization of the covariances, which is the same in each M-step."""
         coordinates = problem.coordinates
         whitening = whiten_classes(task.prepared.frame, task.prepared.classes)
         unit = coordinates.identity_share * whitening.unit_covariance

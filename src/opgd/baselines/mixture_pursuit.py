@@ -1,4 +1,4 @@
-"""Calo's pursuit: axes on which mixtures of Gaussians of the classes differ most."""
+"""Projection pursuit with Gaussian mixtures as class densities (Calo)."""
 
 from typing import Any
 
@@ -10,43 +10,48 @@ from opgd.core.types import FloatArray
 
 
 class GaussianMixturePursuit(Pursuit):
-    """Projection pursuit by the likelihood ratio of class mixtures along an axis.
+    r"""Projection pursuit by the likelihood ratio of class mixtures on one component.
 
-    As `LikelihoodRatioPursuit`, with
+    This is `LikelihoodRatioPursuit` with mixtures of Gaussians as densities,
 
-        f_k(z) = sum_g w_kg N(z; m_kg, s_kg^2)
+    .. math::
 
-    fitted by EM to the scores of class k for every axis that is tried, and f, with as many
-    Gaussians, to those of all rows. No variance is below 0.01 of the pooled one; a class has no
-    more Gaussians than one for five of its rows.
+        f_k(z) = \sum_g w_{kg} N(z; m_{kg}, s_{kg}^2).
+
+    For each direction that is tried, :math:`f_k` is fitted by EM to the scores of class :math:`k`,
+    and a mixture with as many Gaussians to the scores of all samples. Variances are at least 0.01
+    of the pooled variance, and a class has at most one Gaussian per five samples.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means two, or one where rows differ in one dimension only.
+        Number of components. None means 2, or 1 if the samples span only one dimension.
     n_subclasses : int, default=2
-        Gaussians for each class along an axis.
+        Number of Gaussians of each class on a component.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     max_iter : int, default=100
-        Most iterations of the search for one axis.
+        Maximum number of iterations of the search for each component.
     tol : float, default=1e-5
-        A search ends when an iteration brings less of the mean log ratio.
+        A search has converged when an iteration increases the mean log-likelihood ratio by less
+        than `tol`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes in the order in which they were found, of pooled within-class variance one.
+        The components in the order of the search, with pooled within-class variance 1.
     log_ratios_ : ndarray of shape (n_components_,)
-        Mean log ratio of each axis, of the rows with which it was sought.
+        Mean log-likelihood ratio of each component, on the transformed samples of its search.
     gaussian_classes_ : ndarray of shape (n_gaussians,)
-        Classes of the Gaussians along an axis.
+        Index into `classes_` of the class of each Gaussian (or kernel) of the densities on a
+        component.
     n_components_ : int
-        Number of axes.
+        Number of components.
     n_iter_ : int
-        Iterations of the longest search.
+        Number of iterations of the longest search.
     converged_ : bool
-        Whether all searches ended by `tol`.
+        Whether all searches reached `tol`.
     classes_, priors_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
@@ -83,5 +88,5 @@ class GaussianMixturePursuit(Pursuit):
         super()._check_parameters()
         check_integer("n_subclasses", self.n_subclasses, 1)
 
-    def _kind(self, borrowed: FloatArray) -> AxisDensities:
+    def _density_family(self, borrowed: FloatArray) -> AxisDensities:
         return MixtureDensities(int(self.n_subclasses), borrowed)

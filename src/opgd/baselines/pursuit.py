@@ -1,4 +1,4 @@
-"""Zhu & Hastie's pursuit: axes on which nonparametric class densities differ most."""
+"""Projection pursuit by likelihood ratios of class densities (Zhu and Hastie)."""
 
 from typing import Any
 
@@ -12,58 +12,65 @@ from opgd.baselines._axis_densities import (
 from opgd.baselines._pursuit import Pursuit
 from opgd.core.types import FloatArray
 
-KINDS = ["kernel", "gaussian", "common"]
+DENSITIES = ["kernel", "gaussian", "common"]
 
 
 class LikelihoodRatioPursuit(Pursuit):
-    """Projection pursuit by the likelihood ratio of class densities along an axis.
+    r"""Projection pursuit by the likelihood ratio of class densities on one component.
 
-    The first axis maximizes (eq. 4 of the paper)
+    The first component maximizes (eq. 4 of the paper)
 
-        log LR(v) = sum_i log f_{y_i}(v'x_i) - log f(v'x_i)
+    .. math::
 
-    with densities f_k of the classes and f of all rows, of one kind. Then the rows of every class
-    are moved along the axis so that they are standard normal there, Phi^-1(F_k(v'x)), and the
-    next axis is sought with these rows, on which the first has nothing left to say. In the
-    classifier, scores of (unmoved) rows on different axes count as independent inside a class.
+        \log \mathrm{LR}(v) = \sum_i \log \frac{f_{y_i}(v^\top x_i)}{f(v^\top x_i)},
+
+    where :math:`f_k` is the density estimate of class :math:`k`, and :math:`f` that of all samples.
+    Then the scores of each class on this component are transformed to standard normal,
+    :math:`\Phi^{-1}(F_k(v^\top x))`, so that the component no longer discriminates, and the next
+    one is computed from the transformed samples. The classifier uses the original samples, and
+    assumes that their scores on different components are independent within classes.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means two, or one where rows differ in one dimension only.
+        Number of components. None means 2, or 1 if the samples span only one dimension.
     density : {"kernel", "gaussian", "common"}, default="kernel"
-        Gaussian kernels on the rows; one Gaussian for each class; or Gaussians with one variance,
-        with which the axes are those of LDA.
+        Class densities: Gaussian kernel density estimates, one Gaussian per class, or Gaussians
+        with a common variance, for which the components are those of LDA.
     bandwidth : float, default=1.0
-        Width of the kernels, as a multiple of the normal reference rule.
+        Bandwidth of the kernels, as a multiple of the normal reference rule. Increase it for
+        smoother densities.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
     max_iter : int, default=200
-        Most iterations of the search for one axis.
+        Maximum number of iterations of the search for each component.
     tol : float, default=1e-5
-        A search ends when an iteration brings less of the mean log ratio.
+        A search has converged when an iteration increases the mean log-likelihood ratio by less
+        than `tol`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes in the order in which they were found, of pooled within-class variance one.
+        The components in the order of the search, with pooled within-class variance 1.
     log_ratios_ : ndarray of shape (n_components_,)
-        Mean log ratio of each axis, of the rows with which it was sought.
+        Mean log-likelihood ratio of each component, on the transformed samples of its search.
     gaussian_classes_ : ndarray of shape (n_gaussians,)
-        Classes of the Gaussians (of the kernels) that make up the densities along an axis.
+        Index into `classes_` of the class of each Gaussian (or kernel) of the densities on a
+        component.
     n_components_ : int
-        Number of axes.
+        Number of components.
     n_iter_ : int
-        Iterations of the longest search.
+        Number of iterations of the longest search.
     converged_ : bool
-        Whether all searches ended by `tol`.
+        Whether all searches reached `tol`.
     classes_, priors_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
     References
     ----------
     Zhu & Hastie, "Feature Extraction for Nonparametric Discriminant Analysis", JCGS 2003;
-    Friedman, "Exploratory Projection Pursuit", JASA 1987, for the way rows are moved.
+    Friedman, "Exploratory Projection Pursuit", JASA 1987, for the transformation.
 
     Examples
     --------
@@ -96,10 +103,10 @@ class LikelihoodRatioPursuit(Pursuit):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("density", self.density, KINDS)
+        check_choice("density", self.density, DENSITIES)
         check_positive("bandwidth", self.bandwidth)
 
-    def _kind(self, borrowed: FloatArray) -> AxisDensities:
+    def _density_family(self, borrowed: FloatArray) -> AxisDensities:
         if self.density == "kernel":
             return KernelDensities(borrowed, float(self.bandwidth))
         return GaussianDensities(borrowed) if self.density == "gaussian" else CommonVariance()

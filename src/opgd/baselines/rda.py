@@ -1,4 +1,4 @@
-"""Regularized discriminant analysis: between LDA and QDA."""
+"""Regularized discriminant analysis, between LDA and QDA."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,28 +6,38 @@ from typing import Any
 import numpy as np
 
 from opgd._utils.validation import check_share
-from opgd.baselines._base import Baseline, Solution, Task, mapped_to_columns, problem_of
+from opgd.baselines._base import Baseline, Solution, Task, build_problem, map_to_features
 from opgd.core.coordinates import span_coordinates
 from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
 
 
 class RegularizedDiscriminantAnalysis(Baseline):
-    """Quadratic discriminant analysis with covariances drawn to the pooled one.
+    r"""Regularized discriminant analysis, between LDA and QDA.
 
-        Sigma_k <- alpha Sigma_k + (1 - alpha) Sigma_W
-        Sigma_k <- (1 - gamma) Sigma_k + gamma (tr Sigma_k / p) I
+    The class covariances :math:`\hat\Sigma_k` are shrunk toward the pooled covariance
+    :math:`\Sigma_W`, and then toward a multiple of the identity:
 
-    ``alpha=0`` is LDA and ``alpha=1`` QDA (covariances divide by the number of rows). The second
-    step is Friedman's and depends on the units of the columns; standardize them if these differ.
+    .. math::
+
+        \tilde\Sigma_k &= \alpha \hat\Sigma_k + (1 - \alpha) \Sigma_W, \\
+        \Sigma_k &= (1 - \gamma) \tilde\Sigma_k
+                    + \gamma \frac{\operatorname{tr} \tilde\Sigma_k}{p} I.
+
+    With ``gamma=0``, ``alpha=0`` is LDA and ``alpha=1`` is QDA (with covariances divided by n_k,
+    not n_k - 1). The second step is Friedman's and depends on the units of the features;
+    standardize features of different units.
 
     Parameters
     ----------
     alpha : float, default=0.5
-        Share of a class's own covariance.
+        Weight of the class covariance against the pooled covariance, from 0 to 1. Decrease it when
+        classes have few samples.
     gamma : float, default=0.0
-        Share of the identity.
+        Weight of the identity matrix, from 0 to 1. Increase it when features are many or nearly
+        collinear.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
 
     Attributes
     ----------
@@ -61,36 +71,36 @@ class RegularizedDiscriminantAnalysis(Baseline):
     def _solve(self, task: Task) -> Solution:
         frame, classes = task.prepared.frame, task.prepared.classes
         if self.gamma > 0:
-            return self._with_identity(task)
+            return self._solve_with_identity(task)
         whitening = whiten_classes(frame, classes)
         moments, borrowed = whitening.regularize(classes, 1 - self.alpha)
         coordinates = whitening.coordinates
-        problem = problem_of(task, coordinates, moments, "full", borrowed, whitening.borrowed)
+        problem = build_problem(task, coordinates, moments, "full", borrowed, whitening.borrowed)
         return Solution(problem, np.eye(coordinates.rank))
 
-    def _with_identity(self, task: Task) -> Solution:
-        """The same with gamma; in coordinates in which the identity of the columns is one.
+    def _solve_with_identity(self, task: Task) -> Solution:
+        """Return the solution for gamma > 0, in orthonormal coordinates of the samples' span.
 
-        Rows are seen on the plane that training rows span. Across it all variances are those of the
-        identity, so only their product counts, by class.
+        Orthogonal to the span, all variances of a class equal its multiple of the identity, so that
+        only their product enters the log joint density.
         """
         frame = task.prepared.frame
         coordinates = span_coordinates(frame)
         matrix = coordinates.whitener / frame.spread[:, None]
-        moments = mapped_to_columns(task.prepared.classes, matrix)
+        moments = map_to_features(task.prepared.classes, matrix)
         covariances = self.alpha * moments.covariances + (1 - self.alpha) * moments.within
         traces = np.trace(covariances, axis1=1, axis2=2)
-        least = VARIANCE_FLOOR * np.trace(moments.total)  # where no rows of a class differ
+        least = VARIANCE_FLOOR * np.trace(moments.total)  # for classes without variance
         levels = self.gamma * np.maximum(traces, least) / frame.n_active
         covariances = (1 - self.gamma) * covariances
         covariances += levels[:, None, None] * np.eye(coordinates.rank)
-        across = -0.5 * (frame.n_active - coordinates.rank) * np.log(levels)
-        problem = problem_of(
+        log_factors = -0.5 * (frame.n_active - coordinates.rank) * np.log(levels)
+        problem = build_problem(
             task,
             coordinates,
             replace(moments, covariances=covariances),
             "full",
             borrowed=np.zeros(moments.n_groups),
-            log_factors=across,
+            log_factors=log_factors,
         )
         return Solution(problem, np.eye(coordinates.rank))

@@ -1,4 +1,4 @@
-"""Sliced average variance estimation, and QDA on its axes."""
+"""Quadratic discriminant analysis on the components of sliced average variance estimation."""
 
 from typing import Any
 
@@ -10,27 +10,34 @@ from opgd.core.starts import save_axes, unit_rows
 
 
 class SlicedAverageVariance(AxesMixin, Baseline):
-    """Quadratic discriminant analysis on the leading axes of SAVE.
+    r"""Quadratic discriminant analysis on the components of SAVE.
 
-    Rows are sphered by the covariance of all rows; the axes are the leading eigenvectors of
+    Sliced average variance estimation (SAVE) spheres the samples by their total covariance. The
+    components are the leading eigenvectors of
 
-        M = sum_k pi_k (I - Sigma_k)^2,
+    .. math::
 
-    whose span holds the class means and the differences of class covariances.
+        M = \sum_k \pi_k (I - \Sigma_k)^2,
+
+    whose span contains the class means and the differences between class covariances.
 
     Parameters
     ----------
     n_components : int, default=None
-        Number of axes; None means all, which is QDA.
+        Number of components, from 1 to n_features. None means all, which is QDA.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
-        Class probabilities; None takes the classes' shares of the rows.
+        Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
+        indexed by class label.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        The axes, of pooled within-class variance one, the leading one first.
-    classes_, priors_, means_, covariances_, projected_means_, projected_variances_, \
-gaussian_classes_, n_components_, n_features_in_, feature_names_in_
+        The components, with pooled within-class variance 1, by descending eigenvalue.
+    classes_, priors_, means_, covariances_, gaussian_classes_
+        As in `OPGDClassifier`.
+    projected_means_, projected_variances_, n_components_
+        As in `OPGDClassifier`.
+    n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
     References
