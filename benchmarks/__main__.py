@@ -94,7 +94,7 @@ def parse() -> tuple[dict[str, Section], argparse.Namespace]:
 
 
 def main() -> int:
-    """Run the sections; 1 if a bound is not kept. Missing data are no failure, only said."""
+    """Run the sections; return 1 if a bound is not kept. Missing data are only reported."""
     sections, given = parse()
     console = make_console()
     all_kept = True

@@ -225,7 +225,7 @@ def check_agreement(checks: Checks, reference: Reference, size: Size) -> None:
 
 
 def check_small_memory(checks: Checks, reference: Reference, size: Size) -> None:
-    """The same rows on workers that cannot hold them."""
+    """Fit the same samples on workers whose memory cannot hold them."""
     with cluster(SMALL_MEMORY):
         X, y = size.born_there(1)
         share = X.nbytes / (N_WORKERS * SMALL_MEMORY)

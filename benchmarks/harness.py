@@ -24,7 +24,7 @@ MIN_WIDTH = 108
 Section = Callable[[Console], bool]
 """Measures, prints a table, and says whether all bounds were kept."""
 ScaledSection = Callable[[Console, float], bool]
-"""The same, with rows times a scale: 1 for figures that count, less while working on it."""
+"""A section whose numbers of rows are multiplied by a scale: 1, or less for a quick look."""
 
 IDLE_CORES = 0.15
 """Cores that other processes may use before times say more about them than about us."""

@@ -39,7 +39,7 @@ NOTES = {
 
 @dataclass(frozen=True)
 class Goal:
-    """A fit, and the log-likelihood it should reach within so many evaluations."""
+    """A fit, and the log-likelihood it should reach within a number of evaluations."""
 
     label: str
     name: str
@@ -69,7 +69,7 @@ GOALS = [
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted model, and what there is to say about fitting it."""
+    """A fitted model, and notes about its fit."""
 
     model: OPGDClassifier
     seconds: float

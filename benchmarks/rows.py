@@ -48,7 +48,7 @@ class Recipe:
         return X
 
     def fill(self, X: AnyArray, labels: AnyArray, block_rows: int, number: int = 0) -> None:
-        """Write blocks of so many rows into arrays or memory maps, from that number on."""
+        """Write blocks of `block_rows` rows into arrays or memory maps, from `number` on."""
         for first in range(0, len(X), block_rows):
             n_rows = min(block_rows, len(X) - first)
             X[first : first + n_rows] = self.rows(number, n_rows)

@@ -340,7 +340,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
 
     def _check_sizes(self, n_samples: int, n_features: int, numbers: list[int]) -> None:
         if max(numbers) > n_samples:
-            raise ValueError(f"n_clusters={max(numbers)} is larger than n_samples={n_samples}.")
+            raise ValueError(
+                f"n_clusters={max(numbers)} is more than the {n_samples} samples of X."
+            )
         check_n_components(self.n_components, n_features)
 
     def _fit_one(

@@ -1,4 +1,4 @@
-"""Rows of Dask's: the same answers as in memory, wherever the rows are."""
+"""Dask input gives the same results as arrays in memory."""
 
 import os
 import pickle
@@ -47,7 +47,7 @@ def cut(wine):
 
 
 def engines(X, y, n_chunk):
-    """The same rows in memory and in parts."""
+    """Return samples in memory and in partitions."""
     lazy = lazy_rows(
         OPGDClassifier(),
         da.from_array(X, chunks=(n_chunk, -1)),
@@ -105,7 +105,7 @@ def test_parts_are_cut_into_blocks_as_rows_in_memory_are(rng):
 
     usual = sizes(there)
     assert max(usual) <= max(sizes(here)) < 2 * min(usual)
-    assert sizes(there.with_block_rows(10)) == usual  # at least so many is no reason for less
+    assert sizes(there.with_block_rows(10)) == usual
     assert sizes(there.with_block_rows(20_000)) == [20_000, 20_000]
 
 

@@ -65,7 +65,7 @@ pytestmark = [
 
 
 EXPECTED_FAILURES = {
-    # it has the classes -1 and 1, and -1 is no label here
+    # it has the classes -1 and 1, and -1 marks unlabeled samples here
     OPGDSemiSupervised: {"check_classifiers_classes": "-1 stands for a missing label"},
 }
 

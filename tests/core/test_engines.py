@@ -21,7 +21,7 @@ def test_rows_of_float32_stay_so_in_blocks_and_sums_are_float64(rng):
     block = next(engine.blocks())
     assert block.X.dtype == np.float32
     assert block.centered().dtype == np.float64
-    # center is no number of float32; what is left of it is in `rest`
+    # the center is not representable in float32; the remainder is in `rest`
     expected = X[block.rows].astype(np.float64) - engine.center
     np.testing.assert_allclose(block.centered(), expected, rtol=0, atol=1e-6)
     double = RowEngine(X, labels, center=engine.center, subtract=True, double=True)

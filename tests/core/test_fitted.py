@@ -113,3 +113,28 @@ def test_a_pickled_projection_gives_the_same_bits(projection, rng):
     np.testing.assert_array_equal(copy.class_log_joint(X), projection.class_log_joint(X))
     assert copy.form.name == projection.form.name
     assert projection.log_joint(X).dtype == np.float64
+
+
+def test_distances_at_the_means_are_not_negative(projection):
+    scores = projection.gaussians.means
+    X = projection.center + scores @ np.linalg.pinv(projection.components.T)
+    distances = projection.squared_distances(np.repeat(X, 25, axis=0))
+    assert distances.min() >= 0
+    np.testing.assert_allclose(np.diag(projection.squared_distances(X)), 0, atol=1e-9)
+
+
+def test_far_samples_have_finite_log_joints(projection):
+    for scale in (1e120, 1e200):
+        X = np.full((2, 5), scale)
+        assert np.all(np.isfinite(projection.log_joint(X)))
+        assert np.all(np.isfinite(projection.class_log_joint(X)))
+
+
+def test_a_gaussian_far_from_its_siblings_does_not_overflow(rng):
+    projection = make_projection("diag", rng)
+    means = projection.gaussians.means.copy()
+    means[1] += 1e3
+    projection = replace(projection, gaussians=replace(projection.gaussians, means=means))
+    X = rng.normal(size=(20, 5))
+    joint = expected_log_joint(projection, X)
+    np.testing.assert_allclose(projection.class_log_joint(X)[:, 0], joint[:, 0], rtol=1e-9)

@@ -18,7 +18,7 @@ from opgd._model_file.schema import ESTIMATORS
 
 DATA = Path(__file__).resolve().parent / "data"
 ROWS_KEPT = 5
-"""Every so many rows of the irises are fitted; answers are for every fifth of these."""
+"""Step between the iris samples that are fitted; predictions are for every fifth of these."""
 METHODS = ["predict", "predict_proba", "transform", "typicality"]
 PRIORS = {"setosa": 0.2, "versicolor": 0.3, "virginica": 0.5}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -47,7 +47,7 @@ def fitted(name: str) -> Any:
 
 
 def answers(model: Any) -> dict[str, Any]:
-    """What the model says of some rows, as plain data."""
+    """Predictions for some samples, as plain data."""
     rows = training_rows()[0].iloc[::5]
     methods = [own for own in METHODS if hasattr(model, own)]
     return {own: np.asarray(getattr(model, own)(rows)).tolist() for own in methods}

@@ -208,7 +208,7 @@ def label_among_columns(model):
 def more_clusters_than_rows(model):
     X, _ = table()
     model.set_params(n_clusters=9)
-    fit_refused(model, X[:8], match="n_clusters=9 is larger than n_samples=8")
+    fit_refused(model, X[:8], match="n_clusters=9 is more than the 8 samples of X")
 
 
 @hostile("as many clusters as rows", "a finite fit", to=clusters)

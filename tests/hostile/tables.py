@@ -106,7 +106,7 @@ def shapes_that_cannot_be(model):
     fit_refused(model, X[:1], y[:1], r"1 sample\(s\)|Only one class")
 
 
-@hostile("column names of which some are no words", "`TypeError`")
+@hostile("column names of which some are not strings", "`TypeError`")
 def names_of_two_kinds(model):
     X, y = frame()
     fit_refused(model, X.rename(columns={"a": 0}), y, "string names", TypeError)

@@ -11,7 +11,7 @@ def test_evaluation_counts_by_hand():
     found = evaluate(probabilities, np.array([0, 1, 1, -1]), "test", "")
     assert found.confusion.tolist() == [[1, 0], [1, 1]]
     assert found.n_unknown == 1
-    assert found.error == 0.5  # a label that is no class counts as wrong
+    assert found.error == 0.5  # an unknown label counts as an error
     cut = np.finfo(float).eps
     assert found.log_loss == pytest.approx(-np.log([0.9, 0.4, 0.8, cut]).mean())
     assert found.recalls.tolist() == [1, 0.5]

@@ -36,8 +36,11 @@ OPTIONS = {
     "n_jobs": "--jobs",
     "n_splits": "--cv",
     "overwrite=True": "--force",
+    "features": "columns",
+    "samples": "rows",
+    "of X": "of the table",
 }
-"""Command-line options by the name of the library argument."""
+"""Words of the command line by those of the library: options for arguments, and a table's parts."""
 
 
 class BadInput(ValueError):  # noqa: N818
