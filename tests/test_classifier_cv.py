@@ -27,8 +27,13 @@ from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._fit.problem import pose, prepare
-from opgd._model_selection.calibration import TEMPERATURES, best_temperature, loss_at, loss_curve
-from opgd._model_selection.path import Sample, Setting, end_settings, grow, try_settings
+from opgd._model_selection.calibration import (
+    TEMPERATURES,
+    best_temperature,
+    compute_loss_curve,
+    interpolate_loss,
+)
+from opgd._model_selection.path import Sample, Setting, end_settings, grow_path, try_settings
 from opgd.classifier_cv import thin_counts
 from opgd.core.engines import RowEngine
 
@@ -101,7 +106,7 @@ def test_a_path_never_loses_likelihood_as_it_grows(cancer):
     X, y = cancer
     prepared = prepare(RowEngine(X, y.astype(np.intp)), 2)
     problem = pose(prepared, prepared.classes.priors, covariance_type="diag")
-    path = list(grow(problem, [1, 2, 3, 5, 8]))
+    path = list(grow_path(problem, [1, 2, 3, 5, 8]))
     values = [problem.objective.value(directions) for directions in path]
     assert [len(directions) for directions in path] == [1, 2, 3, 5, 8][: len(path)]
     assert np.all(np.diff(values) > -1e-3)
@@ -119,7 +124,7 @@ def test_outcomes_are_those_of_the_classifier_they_stand_for(wine):
         model.fit(X[train], y[train])
         assert own.error == pytest.approx(1 - model.score(X[test], y[test]))
         loss = log_loss(y[test], model.predict_proba(X[test]))
-        assert loss_at(own.curve, 1.0) / len(test) == pytest.approx(loss, rel=1e-6)
+        assert interpolate_loss(own.curve, 1.0) / len(test) == pytest.approx(loss, rel=1e-6)
 
 
 def test_the_ends_are_lda_and_qda(wine):
@@ -201,7 +206,7 @@ def test_temperature_is_that_of_least_loss(rng):
     codes = rng.integers(0, 3, n)
     log_joint = 6.0 * rng.normal(size=(n, 3)) + 4.0 * np.eye(3)[codes]
     weights = rng.uniform(0.5, 2, n)
-    curve = loss_curve(log_joint, codes, weights)
+    curve = compute_loss_curve(log_joint, codes, weights)
 
     def loss(log_temperature):
         scaled = log_joint / np.exp(log_temperature)
@@ -210,14 +215,14 @@ def test_temperature_is_that_of_least_loss(rng):
     exact = minimize_scalar(loss, bounds=(-2, 5), method="bounded")
     temperature = best_temperature(curve)
     assert temperature == pytest.approx(np.exp(exact.x), rel=0.02)
-    assert loss_at(curve, temperature) == pytest.approx(exact.fun, rel=2e-3)
+    assert interpolate_loss(curve, temperature) == pytest.approx(exact.fun, rel=2e-3)
     np.testing.assert_allclose(curve[20], loss(np.log(TEMPERATURES[20])), rtol=1e-10)
 
 
 def test_a_perfect_fold_does_not_make_probabilities_certain(rng):
     codes = rng.integers(0, 2, 50)
     log_joint = 10.0 * np.eye(2)[codes]
-    temperature = best_temperature(loss_curve(log_joint, codes, np.ones(50)))
+    temperature = best_temperature(compute_loss_curve(log_joint, codes, np.ones(50)))
     assert 0.3 < temperature <= 1
 
 

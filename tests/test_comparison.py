@@ -23,7 +23,7 @@ from sklearn.model_selection import (
 )
 
 from opgd import OPGDClassifierCV, compare
-from opgd._model_selection.n_components import AxesSearch
+from opgd._model_selection.n_components import ComponentSearch
 from opgd.baselines import ReducedRankLDA, SlicedAverageVariance
 from opgd.comparison import default_estimators
 
@@ -212,7 +212,7 @@ def test_groups_are_kept_together_outside_and_inside(load):
     speaker = others["speaker"]
     table = found(X, y, ["LDA"], cv=GroupKFold(3), inner_cv=LeaveOneGroupOut(), groups=speaker)
     train, test = next(GroupKFold(3).split(X, y, speaker))
-    model = AxesSearch(ReducedRankLDA(), LeaveOneGroupOut())
+    model = ComponentSearch(ReducedRankLDA(), LeaveOneGroupOut())
     model.fit(X[train], y[train], groups=speaker[train])
     assert table.error[0] == pytest.approx(1 - model.score(X[test], y[test]))
     assert table.parameters[0] == model.best_params_
@@ -410,7 +410,7 @@ def test_without_pandas_the_extra_is_named(iris, monkeypatch):
 def test_axes_search_chooses_the_least_error_of_models_fitted_one_by_one(wine):
     X, y = wine
     folds = list(StratifiedKFold(3).split(X, y))
-    search = AxesSearch(SlicedAverageVariance(), folds).fit(X, y)
+    search = ComponentSearch(SlicedAverageVariance(), folds).fit(X, y)
     errors = [
         [1 - SlicedAverageVariance(q).fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
         for q in range(1, 14)
@@ -426,7 +426,7 @@ def test_a_fold_with_fewer_axes_counts_with_its_last_model(iris):
     X, y = iris[0].copy(), iris[1]
     X[:75, 3] = X[0, 3]
     folds = [(np.arange(0, 75), np.arange(75, 150)), (np.arange(75, 150), np.arange(0, 75))]
-    search = AxesSearch(SlicedAverageVariance(), folds).fit(X, y)
+    search = ComponentSearch(SlicedAverageVariance(), folds).fit(X, y)
     assert len(search.cv_errors_) == 4
     last = [1 - SlicedAverageVariance().fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
     assert search.cv_errors_[3] == pytest.approx(np.mean(last))

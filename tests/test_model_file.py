@@ -509,7 +509,7 @@ def test_files_are_replaced_only_when_told(tmp_path, small, monkeypatch):
         with pytest.raises(FileExistsError, match="overwrite=True"):
             save_model(small[0], path)
         # one that appears at the last moment
-        monkeypatch.setattr("opgd.model_file.free_path", lambda path, overwrite: path)
+        monkeypatch.setattr("opgd.model_file.check_writable_path", lambda path, overwrite: path)
     assert path.read_text() == "precious"
     save_model(small[0], path, overwrite=True)
     assert path.read_bytes() == small[1]

@@ -17,8 +17,8 @@ from opgd._utils.validation import (
     check_n_components,
     check_priors,
     check_seed,
+    encode_known_labels,
     encode_labels,
-    known_codes,
 )
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray
@@ -245,13 +245,15 @@ class OPGDClassifier(ProjectionClassifier):
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
         """Return an engine over the samples with positive weight, and the class labels."""
         if is_lazy(X):
-            from opgd._dask.inputs import lazy_rows
+            from opgd._dask.inputs import validate_dask_input
 
             if y is None:
                 raise ValueError(
                     "This estimator requires y to be passed, but the target y is None."
                 )
-            rows = lazy_rows(self, X, y, sample_weight, encode_labels, known_codes)
+            rows = validate_dask_input(
+                self, X, y, sample_weight, encode_labels, encode_known_labels
+            )
             return rows.engine, rows.classes
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes

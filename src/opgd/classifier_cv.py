@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.path import Outcome, Sample, Setting, end_settings, try_settings
 from opgd._model_selection.results import align_paths, select_model, tabulate
@@ -73,7 +73,7 @@ def delegate_to_best(name: str) -> Any:
     return property(read_attribute, doc=f"`{name}` of `best_estimator_`.")
 
 
-class OPGDClassifierCV(AxesMixin, CallbackSupportMixin, GaussianClassifier):
+class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
     r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
     For each split and each combination of the other hyperparameters, models with an increasing

@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from opgd._model_selection.n_components import AxesSearch
+from opgd._model_selection.n_components import ComponentSearch
 from opgd._utils.validation import FLOAT_DTYPES, check_n_jobs, check_seed, encode_labels
 from opgd.baselines import (
     AlternatingComponents,
@@ -57,10 +57,10 @@ def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
     alphas = np.linspace(0, 1, n_features) if n_features > 1 else np.array([0.0, 1.0])
     subclasses = list(range(1, MAX_SUBCLASSES + 1))
     return {
-        "LDA": AxesSearch(ReducedRankLDA(), inner_cv),
+        "LDA": ComponentSearch(ReducedRankLDA(), inner_cv),
         "RDA": GridSearchCV(RegularizedDiscriminantAnalysis(), {"alpha": alphas}, cv=inner_cv),
-        "SAVE": AxesSearch(SlicedAverageVariance(), inner_cv),
-        "CPCDA": AxesSearch(CommonPrincipalComponents(), inner_cv),
+        "SAVE": ComponentSearch(SlicedAverageVariance(), inner_cv),
+        "CPCDA": ComponentSearch(CommonPrincipalComponents(), inner_cv),
         "MDA": GridSearchCV(
             MixtureDiscriminantAnalysis(), {"n_subclasses": subclasses}, cv=inner_cv
         ),

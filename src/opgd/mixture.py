@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianModel, describe_projection
-from opgd._base.posterior import log_normalized
-from opgd._base.projection import AxesMixin
-from opgd._dask.lazy import answers, here, is_lazy, rowwise, taken
+from opgd._base.posterior import normalize_log_joints
+from opgd._base.projection import ProjectionMixin
+from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.initialization import convert_components
-from opgd._fit.mixture_init import STARTS, first_mixture
+from opgd._fit.mixture_init import MIXTURE_INITS, make_initial_mixture
 from opgd._fit.problem import (
     Problem,
     default_n_components,
@@ -27,14 +27,14 @@ from opgd._fit.problem import (
 )
 from opgd._fit.refinement import (
     METRICS,
-    Refined,
-    criteria,
+    RefinedMixture,
+    compute_criteria,
+    make_unprojected_mixture,
     mixture_axes,
     next_clusters,
-    orthonormal,
+    orthonormalize,
     pose_mixture,
     refine,
-    whole_mixture,
 )
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
@@ -52,12 +52,12 @@ from opgd._utils.validation import (
     validate_rows,
 )
 from opgd.core.coordinates import Frame, sphered_coordinates
-from opgd.core.density import RowDensity, information_criteria, row_density
+from opgd.core.density import SampleDensity, information_criteria, make_sample_density
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.moments import Moments
-from opgd.core.starts import unit_rows
+from opgd.core.starts import normalize_rows
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_CORRELATION = 0.9
@@ -65,7 +65,7 @@ MAX_CORRELATION = 0.9
 CRITERIA = ["bic", "icl", "aic"]
 
 
-class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
+class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     r"""Gaussian mixture model on an optimal linear projection.
 
     First, a mixture with full covariances is fitted to all features. Then the projection :math:`V`
@@ -284,7 +284,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             progress = FitProgress(self, data, dict, max_total_iter)
             # The same seed for each number: the model must not depend on which others are tried.
             fits = [self._fit_one(frame, init, number, seed, progress) for number in numbers]
-            records = [criteria(fit.refined) for fit in fits]
+            records = [compute_criteria(fit.refined) for fit in fits]
             selection = {key: np.array([record[key] for record in records]) for key in records[0]}
             best = fits[int(np.argmin(selection[self.criterion]))]
             attributes = self._fitted_attributes(X, best) | {"selection_": selection}
@@ -303,7 +303,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         check_choice("metric", self.metric, METRICS)
         check_positive("orthogonality", self.orthogonality, or_zero=True)
         if isinstance(self.init, str | Number | None):
-            check_choice("init", self.init, STARTS)
+            check_choice("init", self.init, MIXTURE_INITS)
         check_integer("n_init", self.n_init, 1)
         check_integer("n_rounds", self.n_rounds, 1)
         if self.shrinkage != "auto":
@@ -319,14 +319,14 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     def _engine(self, X: Any, sample_weight: Any) -> tuple[Any, Engine, Any]:
         """Return all samples, an engine over those with positive weight, and `init` for these."""
         if is_lazy(X):
-            from opgd._dask.inputs import lazy_rows, no_labels
+            from opgd._dask.inputs import encode_one_class, validate_dask_input
 
             if not isinstance(self.init, str) and not hasattr(self.init, "fit"):
                 raise TypeError(
-                    f"With Dask input, init must be one of {STARTS} or a fitted Gaussian mixture, "
-                    f"got {type(self.init).__name__}."
+                    f"With Dask input, init must be one of {MIXTURE_INITS} or a fitted Gaussian "
+                    f"mixture, got {type(self.init).__name__}."
                 )
-            rows = lazy_rows(self, X, None, sample_weight, no_labels)
+            rows = validate_dask_input(self, X, None, sample_weight, encode_one_class)
             return X, rows.engine, self.init
         X = validate_rows(self, X, ensure_min_samples=2)
         weights = check_sample_weight(sample_weight, X)
@@ -355,9 +355,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
     ) -> "_Fit":
         """Fit one number of clusters, and return its best round."""
         rng = np.random.RandomState(seed)
-        initial_moments = clusters = first_mixture(frame, init, n_clusters, self.n_init, rng)
+        initial_moments = clusters = make_initial_mixture(frame, init, n_clusters, self.n_init, rng)
         report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
-        rounds: list[Refined] = []
+        rounds: list[RefinedMixture] = []
         while True:
             problem = pose_mixture(
                 frame,
@@ -383,7 +383,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             same = len(rounds) > 1 and rounds[-1].agrees_with(rounds[-2])
             if same or len(rounds) == self.n_rounds:
                 break
-            clusters, start = next_clusters(rounds[-1]), orthonormal(rounds[-1].directions)
+            clusters, start = next_clusters(rounds[-1]), orthonormalize(rounds[-1].directions)
         return _Fit(
             initial_moments, max(rounds, key=lambda refined: refined.log_likelihood), len(rounds)
         )
@@ -407,7 +407,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         gaussians = gaussians.take(np.argsort(_rank_by_weight(gaussians)))
         projection = replace(problem.project(directions), gaussians=gaussians)
         coordinates = sphered_coordinates(problem.frame)
-        density = row_density(coordinates, projection)
+        density = make_sample_density(coordinates, projection)
         means, covariances = density.sphered_moments()
         weights = np.exp(gaussians.log_priors)
         return describe_projection(self, projection) | {
@@ -423,9 +423,9 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         refined, frame = fit.refined, fit.refined.problem.frame
         gaussians = refined.mixture.gaussians
         attributes = self._describe(refined.problem, refined.directions, gaussians)
-        clustered = answers(partial(_cluster, attributes["_projection"]), X)
-        first_labels = answers(
-            partial(_predict_clusters, whole_mixture(frame, fit.initial_moments)), X
+        clustered = apply_to_samples(partial(_cluster, attributes["_projection"]), X)
+        first_labels = apply_to_samples(
+            partial(_predict_clusters, make_unprojected_mixture(frame, fit.initial_moments)), X
         )
         weight = frame.engine.total_weight
         return (
@@ -433,7 +433,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             | attributes
             | {
                 "labels_": clustered[:, 0].astype(np.intp),
-                "initial_labels_": taken(_rank_by_weight(gaussians), first_labels),
+                "initial_labels_": take_values(_rank_by_weight(gaussians), first_labels),
                 "uncertainty_": clustered[:, 1],
                 "log_likelihood_": weight * refined.log_likelihood,
                 "eigenvalues_": frame.spread**-2.0,
@@ -441,7 +441,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
             }
         )
 
-    def _warn(self, refined: Refined, attributes: dict[str, Any]) -> None:
+    def _warn(self, refined: RefinedMixture, attributes: dict[str, Any]) -> None:
         """Issue one warning that lists all problems of the data and of the result."""
         problem, places = refined.problem, _rank_by_weight(refined.mixture.gaussians)
         n_components = attributes["n_components_"]
@@ -463,7 +463,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         """Return a note if two components are nearly the same (the paper's Section 5.2)."""
         if self.metric != "identity":
             return []
-        directions = unit_rows(sphered_coordinates(problem.frame).directions(components))
+        directions = normalize_rows(sphered_coordinates(problem.frame).directions(components))
         correlations = np.abs(np.tril(directions @ directions.T, -1))
         j, i = np.unravel_index(np.argmax(correlations), correlations.shape)
         if correlations[j, i] < MAX_CORRELATION:
@@ -479,7 +479,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         with one_blas_thread():
             return self._projection.log_joint(X)
 
-    @rowwise
+    @support_dask
     def predict(self, X: Any) -> IntArray:
         """Predict the most probable cluster of each sample.
 
@@ -493,7 +493,7 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         """
         return np.argmax(self._log_joint(X), axis=1)
 
-    @rowwise
+    @support_dask
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the posterior probabilities of the clusters.
 
@@ -505,13 +505,13 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         -------
         posteriors : ndarray of shape (n_samples, n_clusters_)
         """
-        return np.exp(log_normalized(self._log_joint(X)))
+        return np.exp(normalize_log_joints(self._log_joint(X)))
 
-    def _density(self) -> RowDensity:
+    def _density(self) -> SampleDensity:
         check_is_fitted(self)
-        return row_density(self._coordinates, self._projection)
+        return make_sample_density(self._coordinates, self._projection)
 
-    @rowwise
+    @support_dask
     def score_samples(self, X: Any) -> FloatArray:
         """Compute the log density of each sample in all features.
 
@@ -544,8 +544,8 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         -------
         mean_log_density : float
         """
-        log_density = here(self.score_samples(X))
-        weights = check_sample_weight(here(sample_weight), log_density)
+        log_density = compute_eagerly(self.score_samples(X))
+        weights = check_sample_weight(compute_eagerly(sample_weight), log_density)
         return float(np.average(log_density, weights=weights))
 
     def aic(self, X: Any) -> float:
@@ -590,10 +590,10 @@ class OPGDMixture(AxesMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
         return self._criterion("icl", X)
 
     def _criterion(self, name: str, X: Any) -> float:
-        log_density = here(self.score_samples(X))
+        log_density = compute_eagerly(self.score_samples(X))
         certainty = 0.0
         if name == "icl":
-            certainty = np.log(here(self.predict_proba(X)).max(axis=1)).sum()
+            certainty = np.log(compute_eagerly(self.predict_proba(X)).max(axis=1)).sum()
         sizes = self._density().n_parameters, len(log_density)
         criteria = information_criteria(log_density.sum(), *sizes, certainty)
         return float(criteria[name])
@@ -623,13 +623,13 @@ class _Fit:
     """Fit for one number of clusters: the first mixture, and the best round."""
 
     initial_moments: Moments
-    refined: Refined
+    refined: RefinedMixture
     n_rounds: int
 
 
 def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:
     """Return the most probable cluster, and one minus its probability, (n, 2)."""
-    log_posteriors = log_normalized(projection.log_joint(X))
+    log_posteriors = normalize_log_joints(projection.log_joint(X))
     uncertainties = -np.expm1(log_posteriors.max(axis=1))
     return np.column_stack([np.argmax(log_posteriors, axis=1), uncertainties])
 

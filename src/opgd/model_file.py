@@ -12,8 +12,8 @@ from opgd._model_file.container import pack, unpack
 from opgd._model_file.encoding import InvalidContent, NotStorable, Writer
 from opgd._model_file.schema import ESTIMATORS
 from opgd._model_file.state import decode_estimator, encode_estimator
-from opgd._utils.files import free_path, write_whole
-from opgd._utils.versions import our_version
+from opgd._utils.files import check_writable_path, write_atomically
+from opgd._utils.versions import get_version
 from opgd._utils.warnings import DataWarning, warn_caller
 
 __all__ = ["ModelFileError", "load_model", "load_notes", "save_model"]
@@ -96,10 +96,10 @@ one of `opgd.baselines`
         )
     check_is_fitted(estimator)
     _check_notes(notes)
-    path = free_path(path, overwrite)
+    path = check_writable_path(path, overwrite)
     writer, left_out = Writer(), dict[str, str]()
     try:
-        model = {"opgd": our_version(), **encode_estimator(estimator, writer, "", left_out)}
+        model = {"opgd": get_version(), **encode_estimator(estimator, writer, "", left_out)}
         model |= {"left_out": left_out} | ({} if notes is None else {"notes": notes})
         data = pack(model, writer.tensors)
         decode_estimator(*unpack(BytesIO(data), len(data)))
@@ -113,7 +113,7 @@ one of `opgd.baselines`
             "The loaded model has the default values instead, which matters if it is fitted again.",
             DataWarning,
         )
-    write_whole(path, data, overwrite)
+    write_atomically(path, data, overwrite)
 
 
 def load_model(path: Any) -> Any:

@@ -10,15 +10,15 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.posterior import log_normalized
+from opgd._base.posterior import normalize_log_joints
 from opgd._base.projection_classifier import ProjectionClassifier
-from opgd._dask.lazy import here, is_lazy
+from opgd._dask.lazy import compute_eagerly, is_lazy
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.problem import Prepared, frame_samples, pose
-from opgd._fit.self_training import soft_classes
+from opgd._fit.self_training import estimate_class_moments
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
-from opgd._utils.labels import codes_among, encode_partly, is_missing, label_array
+from opgd._utils.labels import encode_among, encode_partly_labeled, is_missing, to_label_array
 from opgd._utils.validation import (
     check_integer,
     check_n_components,
@@ -197,7 +197,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
         check_n_components(self.n_components, engine.n_features)
         with one_blas_thread():
             frame = frame_samples(engine)
-            moments, n_rounds = soft_classes(frame, len(classes), self.n_rounds)
+            moments, n_rounds = estimate_class_moments(frame, len(classes), self.n_rounds)
             problem = pose(
                 Prepared(frame, moments),
                 check_priors(self.priors, classes, moments.priors),
@@ -221,24 +221,24 @@ class OPGDSemiSupervised(ProjectionClassifier):
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> "_Samples":
         unlabeled = self.unlabeled
         if is_lazy(X):
-            from opgd._dask.inputs import lazy_rows
+            from opgd._dask.inputs import validate_dask_input
 
             if y is None:
-                label_array(y)  # raises
-            encode = partial(encode_partly, unlabeled=unlabeled)
-            codes_of = partial(codes_among, unlabeled=unlabeled)
-            rows = lazy_rows(self, X, y, sample_weight, encode, codes_of)
+                to_label_array(y)  # raises
+            encode = partial(encode_partly_labeled, unlabeled=unlabeled)
+            codes_of = partial(encode_among, unlabeled=unlabeled)
+            rows = validate_dask_input(self, X, y, sample_weight, encode, codes_of)
             return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
         X = validate_rows(self, X, ensure_min_samples=2)
-        y = label_array(y)
+        y = to_label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)
         present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        classes, codes = encode_partly(y[present], unlabeled)
+        classes, codes = encode_partly_labeled(y[present], unlabeled)
         weighted, all_codes = X, codes
         if weights is not None and not present.all():
             weighted, weights = X[present], weights[present]
-            all_codes = codes_among(y, classes, unlabeled)
+            all_codes = encode_among(y, classes, unlabeled)
         engine = RowEngine(weighted, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
         return _SamplesInMemory(engine, classes, X, all_codes)
 
@@ -256,15 +256,15 @@ class OPGDSemiSupervised(ProjectionClassifier):
         -------
         accuracy : float
         """
-        predicted, y = here(self.predict(X)), label_array(here(y))
+        predicted, y = compute_eagerly(self.predict(X)), to_label_array(compute_eagerly(y))
         check_consistent_length(predicted, y)
-        weights = check_sample_weight(here(sample_weight), predicted)
+        weights = check_sample_weight(compute_eagerly(sample_weight), predicted)
         known = ~is_missing(y, self.unlabeled)
         if weights is not None:
             known &= weights > 0
         if not known.any():
             raise ValueError("y has no labeled samples with positive weight to score.")
-        codes = codes_among(y, self.classes_, self.unlabeled)
+        codes = encode_among(y, self.classes_, self.unlabeled)
         correct = codes == np.searchsorted(self.classes_, predicted)
         known_weights = None if weights is None else weights[known]
         return float(np.average(correct[known], weights=known_weights))
@@ -316,7 +316,7 @@ def _compute_probabilities(
     projection: FittedProjection, X: AnyArray, codes: IntArray
 ) -> FloatArray:
     """Return posterior probabilities (n, K), which are 0 and 1 for labeled samples."""
-    probabilities: FloatArray = np.exp(log_normalized(projection.class_log_joint(X)))
+    probabilities: FloatArray = np.exp(normalize_log_joints(projection.class_log_joint(X)))
     labeled = np.flatnonzero(codes >= 0)
     probabilities[labeled] = 0.0
     probabilities[labeled, codes[labeled]] = 1.0
@@ -326,7 +326,7 @@ def _compute_probabilities(
 def _part_probabilities(
     projection: FittedProjection, classes: AnyArray, unlabeled: Any, part: Any
 ) -> FloatArray:
-    codes = codes_among(part.labels, classes, unlabeled)
+    codes = encode_among(part.labels, classes, unlabeled)
     return _compute_probabilities(projection, part.X, codes)
 
 

@@ -29,8 +29,8 @@ dd = pytest.importorskip("dask.dataframe")
 pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from opgd._dask.inputs import lazy_rows  # noqa: E402
-from opgd._utils.validation import encode_labels, known_codes  # noqa: E402
+from opgd._dask.inputs import validate_dask_input  # noqa: E402
+from opgd._utils.validation import encode_known_labels, encode_labels  # noqa: E402
 from opgd.dask import local_client  # noqa: E402
 
 
@@ -48,13 +48,13 @@ def cut(wine):
 
 def engines(X, y, n_chunk):
     """Return samples in memory and in partitions."""
-    lazy = lazy_rows(
+    lazy = validate_dask_input(
         OPGDClassifier(),
         da.from_array(X, chunks=(n_chunk, -1)),
         y,
         None,
         encode_labels,
-        known_codes,
+        encode_known_labels,
     ).engine
     return RowEngine(X, y), lazy
 

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import LeaveOneGroupOut
 
 from opgd import DataWarning, compare
-from opgd._base.posterior import log_normalized
+from opgd._base.posterior import normalize_log_joints
 from opgd.baselines import (
     CommonPrincipalComponents,
     MixtureDiscriminantAnalysis,
@@ -434,7 +434,7 @@ def test_a_model_cut_to_its_first_axes_is_one_fitted_with_so_many(baseline, load
     for n_components in (1, 4, len(model.components_)):
         cut = model._projection.first(n_components)
         fitted = clone(baseline).set_params(n_components=n_components).fit(X, y)
-        posteriors = np.exp(log_normalized(cut.class_log_joint(X)))
+        posteriors = np.exp(normalize_log_joints(cut.class_log_joint(X)))
         np.testing.assert_allclose(posteriors, fitted.predict_proba(X), atol=1e-9)
         np.testing.assert_allclose(cut.scores(X), fitted.transform(X), atol=1e-9)
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from opgd.core.coordinates import column_coordinates, make_frame, sphered_coordinates
-from opgd.core.density import row_density
+from opgd.core.density import make_sample_density
 from opgd.core.engines import RowEngine
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS, ProjectedGaussians
@@ -35,7 +35,7 @@ def density_on(X, components, gaussians, form, weights=None):
     frame = make_frame(RowEngine(X, np.zeros(len(X), np.intp), weights))
     each = np.arange(len(gaussians.means))
     projection = FittedProjection(frame.center, components, gaussians, FORMS[form], each)
-    return row_density(sphered_coordinates(frame), projection)
+    return make_sample_density(sphered_coordinates(frame), projection)
 
 
 def random_density(rng, X, form, n_components, weights=None):

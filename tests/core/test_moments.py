@@ -7,7 +7,7 @@ from opgd.core.moments import (
     locate_columns,
     multiply_rows_by,
     one_group,
-    row_counts,
+    scale_to_counts,
     soft_moments,
 )
 
@@ -215,4 +215,4 @@ def test_a_single_row_is_located_where_it_is():
     ],
 )
 def test_weights_as_numbers_of_rows(weights, counts):
-    np.testing.assert_allclose(row_counts(np.array(weights, dtype=float)), counts)
+    np.testing.assert_allclose(scale_to_counts(np.array(weights, dtype=float)), counts)

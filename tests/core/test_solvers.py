@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from opgd.core import solvers
-from opgd.core.solvers import best_of, continued, maximize
+from opgd.core.solvers import join_runs, maximize, select_best_run
 from opgd.core.starts import random_axes
 from tests.core.problems import small_objective
 
@@ -82,10 +82,10 @@ def test_best_of_several_counts_all_evaluations(rng):
     objective = small_objective(rng)
     guesses = [start_of(seed) for seed in range(3)]
     runs = [maximize(objective, guess, max_iter=5) for guess in guesses]
-    winner = best_of(runs)
+    winner = select_best_run(runs)
     assert winner.value == max(run.value for run in runs)
     assert winner.n_evaluations == sum(run.n_evaluations for run in runs)
     rest = maximize(objective, winner.directions)
-    whole = continued(winner, rest)
+    whole = join_runs(winner, rest)
     assert whole.n_iter == winner.n_iter + rest.n_iter
     assert len(whole.history) == whole.n_iter + 1

@@ -27,7 +27,7 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-class RowModel(BaseEstimator):
+class BaseModel(BaseEstimator):
     """Base class of estimators, with validation of samples at prediction."""
 
     def _column_names(self) -> list[str]:

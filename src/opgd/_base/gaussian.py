@@ -7,10 +7,10 @@ import numpy as np
 from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._base.estimator import RowModel
+from opgd._base.estimator import BaseModel
 from opgd._base.posterior import PosteriorMixin
-from opgd._base.projection import AxesMixin
-from opgd._dask.lazy import rowwise
+from opgd._base.projection import ProjectionMixin
+from opgd._dask.lazy import support_dask
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_priors
 from opgd.core.coordinates import Coordinates
@@ -20,7 +20,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 MAX_COVARIANCE_CELLS = 2**26
 
 
-class GaussianModel(RowModel):
+class GaussianModel(BaseModel):
     """Estimator with Gaussians in a fitted projection, or in the space of all features."""
 
     _projection: FittedProjection
@@ -48,7 +48,7 @@ class GaussianModel(RowModel):
         raw = [self._coordinates.raw_covariance(covariance) for covariance in self._covariances]
         return np.stack([0.5 * (covariance + covariance.T) for covariance in raw])
 
-    @rowwise
+    @support_dask
     def typicality(self, X: Any) -> FloatArray:
         r"""Compute how typical samples are of the Gaussian nearest to them.
 
@@ -107,7 +107,7 @@ def describe_projection(estimator: Any, projection: FittedProjection) -> dict[st
     attributes: dict[str, AnyArray | int] = {}
     if isinstance(estimator, PosteriorMixin):
         attributes["gaussian_classes_"] = projection.gaussian_classes
-    if isinstance(estimator, AxesMixin):
+    if isinstance(estimator, ProjectionMixin):
         attributes |= {
             "components_": projection.components,
             "n_components_": projection.n_components,

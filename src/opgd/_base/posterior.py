@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from opgd._dask.lazy import here, rowwise
+from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.validation import check_sample_weight, encode_labels, validate_rows
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-def log_normalized(log_joints: FloatArray) -> FloatArray:
+def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
     """Convert log joints (n, K) to log posteriors in place."""
     # subtract the maximum first: the log of the sum would be lost in huge log joints
     log_joints -= log_joints.max(axis=1, keepdims=True)
@@ -40,7 +40,7 @@ class PosteriorMixin(ClassifierMixin):
             X, y, weights = X[present], y[present], weights[present]
         return X, *encode_labels(y), weights
 
-    @rowwise
+    @support_dask
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
         r"""Compute log joint densities of samples and classes; for two classes, the log odds.
 
@@ -70,7 +70,7 @@ class PosteriorMixin(ClassifierMixin):
             return by_class[:, 1] - by_class[:, 0]
         return by_class
 
-    @rowwise
+    @support_dask
     def predict(self, X: Any, priors: Any = None) -> AnyArray:
         """Predict the most probable class of each sample.
 
@@ -105,10 +105,14 @@ class PosteriorMixin(ClassifierMixin):
         -------
         accuracy : float
         """
-        predicted = here(self.predict(X))
-        return float(accuracy_score(here(y), predicted, sample_weight=here(sample_weight)))
+        predicted = compute_eagerly(self.predict(X))
+        return float(
+            accuracy_score(
+                compute_eagerly(y), predicted, sample_weight=compute_eagerly(sample_weight)
+            )
+        )
 
-    @rowwise
+    @support_dask
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Compute the logarithms of the posterior probabilities of the classes.
 
@@ -126,9 +130,9 @@ class PosteriorMixin(ClassifierMixin):
         log_posteriors : ndarray of shape (n_samples, n_classes)
             Columns are in the order of ``classes_``.
         """
-        return log_normalized(self._class_log_joint(X, priors))
+        return normalize_log_joints(self._class_log_joint(X, priors))
 
-    @rowwise
+    @support_dask
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         r"""Compute the posterior probabilities of the classes.
 

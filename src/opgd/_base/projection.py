@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from opgd._dask.lazy import rowwise
+from opgd._dask.lazy import support_dask
 from opgd._utils.blas import one_blas_thread
 from opgd.core.scoring import project_samples
 from opgd.core.types import AnyArray, FloatArray
 
 
-class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin for estimators with components, whose `transform` returns scores."""
 
     components_: FloatArray
@@ -25,7 +25,7 @@ class AxesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    @rowwise
+    @support_dask
     def transform(self, X: Any) -> AnyArray:
         """Compute the scores of samples on the components, ``X @ components_.T``.
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from opgd._base.gaussian import GaussianClassifier, describe_projection
-from opgd._base.projection import AxesMixin
-from opgd._fit.initialization import STARTS, make_starts
+from opgd._base.projection import ProjectionMixin
+from opgd._fit.initialization import COMPONENT_INITS, make_starts
 from opgd._fit.normal_form import describe_gaussians, order_result
 from opgd._fit.problem import Problem, default_n_components, limit_n_components
 from opgd._fit.search import search
@@ -25,7 +25,7 @@ from opgd._utils.validation import (
 from opgd.core.types import AnyArray, FloatArray
 
 
-class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
+class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
     """Classifier with the parameters of the search for a projection."""
 
     n_components: int | None
@@ -49,7 +49,7 @@ class ProjectionClassifier(AxesMixin, CallbackSupportMixin, GaussianClassifier):
             check_share("shrinkage", self.shrinkage, word="auto")
         check_share("ridge", self.ridge)
         if isinstance(self.init, str) or np.ndim(self.init) == 0:
-            check_choice("init", self.init, STARTS)
+            check_choice("init", self.init, COMPONENT_INITS)
         check_integer("n_init", self.n_init, 1)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)

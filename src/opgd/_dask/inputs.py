@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from opgd._dask.engine import DaskEngine, Part, persist_if_small
 from opgd._dask.lazy import check_two_dimensional, is_lazy
-from opgd._utils.labels import label_array
+from opgd._utils.labels import to_label_array
 from opgd._utils.text import list_names
 from opgd._utils.validation import FLOAT_DTYPES, MAX_WEIGHT
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -72,12 +72,12 @@ class LazyRows:
         )
 
 
-def no_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
+def encode_one_class(y: AnyArray) -> tuple[AnyArray, IntArray]:
     """Encode all samples as one class, for input without labels."""
     return np.zeros(1, dtype=np.intp), np.zeros(len(y), dtype=np.intp)
 
 
-def lazy_rows(
+def validate_dask_input(
     estimator: Any,
     X: Any,
     y: Any,
@@ -169,7 +169,7 @@ def _align_blocks(
         return [None] * n_blocks
     if not is_lazy(values):
         assert lengths is not None
-        array = label_array(values) if name == "y" else np.asarray(values, dtype=np.float64)
+        array = to_label_array(values) if name == "y" else np.asarray(values, dtype=np.float64)
         if name != "y" and array.ndim == 0:
             array = np.full(sum(lengths), float(array))
         if array.shape != (sum(lengths),):
@@ -199,7 +199,7 @@ def _make_raw_part(X: Any, y: Any, weights: Any) -> RawPart:
         ensure_min_samples=0,
         input_name="X",
     )
-    labels = np.empty(0) if y is None else label_array(y)
+    labels = np.empty(0) if y is None else to_label_array(y)
     if weights is not None:
         weights = np.asarray(weights, dtype=np.float64).ravel()
     return RawPart(rows, labels, weights)

@@ -14,7 +14,7 @@ def is_lazy(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and hasattr(X, "to_delayed")
 
 
-def rowwise(method: Callable[..., Any]) -> Callable[..., Any]:
+def support_dask(method: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a method with one result per sample, so that Dask input gives a Dask array."""
 
     @functools.wraps(method)
@@ -57,7 +57,7 @@ def apply_lazily(function: Callable[[Any], AnyArray], X: Any) -> Any:
     return X.map_blocks(function, dtype=sample.dtype, chunks=chunks, meta=sample[:0])
 
 
-def answers(function: Callable[[Any], AnyArray], X: Any) -> Any:
+def apply_to_samples(function: Callable[[Any], AnyArray], X: Any) -> Any:
     """Apply a function to samples, lazily for Dask input."""
     return apply_lazily(function, X) if is_lazy(X) else function(X)
 
@@ -79,12 +79,12 @@ def check_two_dimensional(X: Any) -> None:
         raise ValueError(f"Expected 2D array, got a Dask array with {X.ndim} dimension(s) instead.")
 
 
-def here(values: Any) -> Any:
+def compute_eagerly(values: Any) -> Any:
     """Return values in memory; Dask collections are computed."""
     return values.compute() if is_lazy(values) else values
 
 
-def taken(values: AnyArray, codes: Any) -> Any:
+def take_values(values: AnyArray, codes: Any) -> Any:
     """Return values[codes]; lazily if codes are a Dask array."""
     if is_lazy(codes):
         return codes.map_blocks(functools.partial(np.take, values), dtype=values.dtype)

@@ -9,7 +9,7 @@ from opgd._fit.problem import Problem
 from opgd.core import starts
 from opgd.core.types import FloatArray
 
-STARTS = ["auto", "lda", "paper", "pca", "random", "save"]
+COMPONENT_INITS = ["auto", "lda", "paper", "pca", "random", "save"]
 
 
 def make_starts(
@@ -17,7 +17,7 @@ def make_starts(
 ) -> list[FloatArray]:
     """Compute initial directions of length one; two candidates for "auto".
 
-    `init` is one of `STARTS`, or components of shape (n_components or more, n_features).
+    `init` is one of `COMPONENT_INITS`, or components of shape (n_components or more, n_features).
     """
     coordinates, classes = problem.coordinates, problem.classes
     methods: dict[str, Callable[[], FloatArray]] = {
@@ -28,9 +28,9 @@ def make_starts(
         "random": lambda: starts.random_axes(coordinates.rank, n_components, rng),
     }
     if not isinstance(init, str):
-        return [starts.unit_rows(convert_components(problem, init[:n_components]))]
+        return [starts.normalize_rows(convert_components(problem, init[:n_components]))]
     names = ("lda", "pca") if init == "auto" else (init,)
-    return [starts.unit_rows(methods[name]()) for name in names]
+    return [starts.normalize_rows(methods[name]()) for name in names]
 
 
 def convert_components(problem: Problem, components: FloatArray, name: str = "init") -> FloatArray:
@@ -43,7 +43,7 @@ def convert_components(problem: Problem, components: FloatArray, name: str = "in
     lengths = np.linalg.norm(directions, axis=1)
     if not np.all(lengths > 1e-10 * np.linalg.norm(components * problem.frame.scale, axis=1)):
         raise ValueError(f"{name} has a component along which the samples of X do not vary.")
-    units = starts.unit_rows(directions)
+    units = starts.normalize_rows(directions)
     spans_only = problem.objective.form.spans_only
     if spans_only and np.linalg.matrix_rank(units, tol=1e-8) < len(directions):
         raise ValueError(f"{name} has components that are linear combinations of the others.")

@@ -27,8 +27,11 @@ from opgd.core.moments import Moments, group_moments, one_group
 from opgd.core.regularization import whiten_classes
 from opgd.core.types import FloatArray, IntArray
 
-STARTS = ["auto", "kmeans", "ward"]
-KINDS = f"one of {STARTS}, a Gaussian mixture, labels, or responsibilities (n_samples, n_clusters)"
+MIXTURE_INITS = ["auto", "kmeans", "ward"]
+KINDS = (
+    f"one of {MIXTURE_INITS}, a Gaussian mixture, labels, "
+    "or responsibilities (n_samples, n_clusters)"
+)
 MAX_ROWS = 20_000
 """Maximum number of samples to which an initial mixture is fitted."""
 MAX_GATHERED = 10 * MAX_ROWS
@@ -56,7 +59,7 @@ class InitialMixture:
         return int(np.sum(weights < enough))
 
 
-def first_mixture(
+def make_initial_mixture(
     frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
 ) -> Moments:
     """Compute the mixture that `init` specifies, as moments of sphered samples."""

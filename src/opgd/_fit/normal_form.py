@@ -22,7 +22,7 @@ def normalize(problem: Problem, directions: FloatArray) -> FloatArray:
     if problem.objective.form.spans_only:
         span = np.linalg.qr(directions.T)[0].T
         directions = starts.lda_axes(problem.classes.mapped(span.T), len(span)) @ span
-    return fix_signs(problem.coordinates, starts.unit_rows(directions))
+    return fix_signs(problem.coordinates, starts.normalize_rows(directions))
 
 
 def fix_signs(coordinates: Coordinates, directions: FloatArray) -> FloatArray:

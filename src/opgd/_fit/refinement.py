@@ -19,7 +19,7 @@ from opgd.core.coordinates import (
     column_coordinates,
     sphered_coordinates,
 )
-from opgd.core.density import RowDensity, information_criteria, row_density
+from opgd.core.density import SampleDensity, information_criteria, make_sample_density
 from opgd.core.em import MixtureResult, block_posteriors, fit_mixture
 from opgd.core.engines import RowBlock
 from opgd.core.fitted import FittedProjection
@@ -46,7 +46,7 @@ away from clusters whose scores are correlated.
 
 
 @dataclass(frozen=True)
-class Refined:
+class RefinedMixture:
     """A mixture inside a projection, with the problem and a summary of the search."""
 
     problem: Problem
@@ -82,7 +82,7 @@ class Refined:
 
         return self.problem.objective.engine.sum(block_sizes, self.width)
 
-    def agrees_with(self, other: "Refined") -> bool:
+    def agrees_with(self, other: "RefinedMixture") -> bool:
         """Return whether every sample has the same most probable cluster in both mixtures."""
         first, second = self.posteriors, other.posteriors
 
@@ -93,11 +93,11 @@ class Refined:
         return not self.problem.objective.engine.sum(count_differences, self.width)[0]
 
     @property
-    def density(self) -> RowDensity:
+    def density(self) -> SampleDensity:
         """Return the density of the mixture in the space of the features."""
         projection = self.problem.project(self.directions)
         projection = replace(projection, gaussians=self.mixture.gaussians)
-        return row_density(sphered_coordinates(self.problem.frame), projection)
+        return make_sample_density(sphered_coordinates(self.problem.frame), projection)
 
     @property
     def log_likelihood(self) -> float:
@@ -154,17 +154,17 @@ def mixture_axes(problem: Problem, clusters: Moments, n_components: int) -> Floa
     else:
         identity = whitened.unwhitener @ whitened.unwhitener.T  # on standardized features
         axes = starts.lda_axes(regular, n_components, preference=identity)
-    return orthonormal(problem.coordinates.directions(whitened.components(axes)))
+    return orthonormalize(problem.coordinates.directions(whitened.components(axes)))
 
 
-def orthonormal(directions: FloatArray) -> FloatArray:
+def orthonormalize(directions: FloatArray) -> FloatArray:
     """Return orthonormal directions; the first j have the span of the given first j, for all j."""
-    q, r = np.linalg.qr(starts.unit_rows(directions).T)
+    q, r = np.linalg.qr(starts.normalize_rows(directions).T)
     rows: FloatArray = (q * np.where(np.diag(r) < 0, -1.0, 1.0)).T
     return rows
 
 
-def whole_mixture(frame: Frame, clusters: Moments) -> FittedProjection:
+def make_unprojected_mixture(frame: Frame, clusters: Moments) -> FittedProjection:
     """Return a mixture in the space of all features, from moments of sphered samples."""
     whitening = whiten_classes(frame, clusters)
     regular, _ = whitening.regularize(clusters)
@@ -182,7 +182,7 @@ def refine(
     tol: float,
     on_iteration: OnIteration,
     subsample: bool,
-) -> Refined:
+) -> RefinedMixture:
     """Search for a projection from `start`, then run EM inside it."""
     result = search(
         problem,
@@ -203,15 +203,15 @@ def refine(
         tol=EM_TOL,
     )
     summary["objective_"] = result.value * objective.engine.total_weight
-    return Refined(problem, directions, mixture, summary)
+    return RefinedMixture(problem, directions, mixture, summary)
 
 
-def next_clusters(refined: Refined) -> Moments:
+def next_clusters(refined: RefinedMixture) -> Moments:
     """Compute moments of sphered samples from the posteriors of the mixture in the projection."""
     return refined.problem.frame.soft_moments(refined.posteriors, refined.width)
 
 
-def criteria(refined: Refined) -> dict[str, Any]:
+def compute_criteria(refined: RefinedMixture) -> dict[str, Any]:
     """Return sizes, log-likelihood and information criteria of a mixture in its projection."""
     engine, density = refined.problem.frame.engine, refined.density
     posteriors = refined.posteriors

@@ -10,7 +10,7 @@ from opgd._fit.problem import Problem
 from opgd._utils.warnings import warn_not_converged
 from opgd.core import starts
 from opgd.core.objective import Objective
-from opgd.core.solvers import SolverResult, best_of, continued, maximize
+from opgd.core.solvers import SolverResult, join_runs, maximize, select_best_run
 from opgd.core.types import FloatArray
 
 RACE_ITERATIONS = 10
@@ -81,11 +81,13 @@ class _Climber:
         if self.samples or len(initial) == 1:
             return self.climb(initial, "search 1")
         few = min(RACE_ITERATIONS, self.max_iter)
-        best = best_of([self._run(start, f"start {i + 1}", few) for i, start in enumerate(initial)])
+        best = select_best_run(
+            [self._run(start, f"start {i + 1}", few) for i, start in enumerate(initial)]
+        )
         if few == self.max_iter or best.converged:
             return best
         rest = self._run(best.directions, "search 1", self.max_iter - best.n_iter)
-        return continued(best, rest)
+        return join_runs(best, rest)
 
     def climb(self, initial: list[FloatArray], name: str) -> SolverResult:
         """Optimize on growing subsamples, then on all samples.

@@ -56,7 +56,7 @@ class WholeGaussians:
         return shares
 
 
-def soft_classes(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, int]:
+def estimate_class_moments(frame: Frame, n_classes: int, n_rounds: int) -> tuple[Moments, int]:
     """Return moments of sphered samples by class, and the number of rounds.
 
     Labels are codes, with -1 for unlabeled samples. The first round is always completed, since

@@ -17,7 +17,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from opgd._utils.validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
 from opgd.core.engines import Engine, RowBlock
-from opgd.core.moments import multiply_rows_by, row_counts
+from opgd.core.moments import multiply_rows_by, scale_to_counts
 from opgd.core.regularization import CLASS_ROWS, VARIANCE_FLOOR
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -97,7 +97,7 @@ def _find_centers(engine: Engine, whitener: FloatArray, k: int, number: int) -> 
     sample = engine.select_rows(engine.find_rows(lambda labels: labels == k, MAX_SAMPLE))
     whiten = multiply_rows_by(whitener)
     rows = sample.mapped(lambda block: whiten(block).T).X
-    weights = row_counts(np.ones(len(rows)) if sample.weights is None else sample.weights)
+    weights = scale_to_counts(np.ones(len(rows)) if sample.weights is None else sample.weights)
     if number == AUTO:
         most = min(MOST_SUBCLASSES, int(weights.sum() / (2 * (rows.shape[1] + 1))))
         kmeans = max(

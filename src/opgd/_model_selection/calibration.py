@@ -17,7 +17,7 @@ MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).eps))
 """Lower bound of log probabilities, as in scikit-learn's log-loss, for classes without samples."""
 
 
-def loss_curve(log_joint: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+def compute_loss_curve(log_joint: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
     """Return the weighted sum of log-losses at each of TEMPERATURES; log_joint is (n, K).
 
     Sums over splits can be added, so that a temperature is fitted without storing predictions.
@@ -47,6 +47,6 @@ def best_temperature(curve: FloatArray) -> float:
     return float(TEMPERATURES[lowest] * np.exp(shift * step))
 
 
-def loss_at(curve: FloatArray, temperature: float) -> float:
+def interpolate_loss(curve: FloatArray, temperature: float) -> float:
     """Return the loss at a temperature, by linear interpolation of a curve in log temperature."""
     return float(np.interp(np.log(temperature), np.log(TEMPERATURES), curve))

@@ -18,7 +18,7 @@ def predict_by_first_components(model: Any, X: AnyArray) -> list[IntArray]:
     return [np.argmax(smaller.class_log_joint(X), axis=1) for smaller in nested]
 
 
-class AxesSearch(ClassifierMixin, BaseEstimator):
+class ComponentSearch(ClassifierMixin, BaseEstimator):
     """Select the number of components with the lowest error on held-out samples.
 
     Each split needs only one fit, because a model with fewer components consists of the first

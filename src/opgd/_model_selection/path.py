@@ -18,13 +18,13 @@ from opgd._fit.initialization import make_starts
 from opgd._fit.normal_form import describe_gaussians
 from opgd._fit.problem import Prepared, Problem, frame_samples, pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.calibration import loss_curve
+from opgd._model_selection.calibration import compute_loss_curve
 from opgd._utils.blas import one_blas_thread
 from opgd.classifier import OPGDClassifier
 from opgd.core import starts
 from opgd.core.engines import RowEngine
-from opgd.core.moments import row_counts
-from opgd.core.solvers import best_of, maximize
+from opgd.core.moments import scale_to_counts
+from opgd.core.solvers import maximize, select_best_run
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 PATH_TOL = 1e-4
@@ -90,7 +90,7 @@ def end_settings(shrinkages: list[Any], ridges: list[float], all_components: boo
     return ends
 
 
-def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
+def grow_path(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
     """Yield the directions of models with an increasing number of components.
 
     Each model is initialized by the previous one. The iteration ends early once the training
@@ -103,15 +103,15 @@ def grow(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
         if len(directions) == 0:
             candidates = make_starts(problem, "auto", count, rng)
             runs = [maximize(objective, start, max_iter=10, tol=PATH_TOL) for start in candidates]
-            start = best_of(runs).directions
+            start = select_best_run(runs).directions
         else:
             additions = next_directions(problem, directions, count - len(directions))
             candidates = [np.vstack([directions, addition]) for addition in additions]
             start = max(candidates, key=objective.value)
         result = maximize(
-            objective, starts.unit_rows(start), max_iter=PATH_ITERATIONS, tol=PATH_TOL
+            objective, starts.normalize_rows(start), max_iter=PATH_ITERATIONS, tol=PATH_TOL
         )
-        directions = starts.unit_rows(result.directions)
+        directions = starts.normalize_rows(result.directions)
         yield directions
         if result.value > SEPARATED:
             return
@@ -127,7 +127,7 @@ def next_directions(problem: Problem, directions: FloatArray, number: int) -> li
     principal = starts.pca_axes(problem.coordinates, problem.coordinates.rank) @ complement
     longest = np.linalg.svd(principal, full_matrices=False)[2]
     candidates = [starts.lda_axes(classes, number), starts.save_axes(classes, number), longest]
-    return [starts.unit_rows(rows[:number]) @ complement.T for rows in candidates]
+    return [starts.normalize_rows(rows[:number]) @ complement.T for rows in candidates]
 
 
 def model_directions(problem: Problem, setting: Setting, counts: list[int]) -> Iterator[FloatArray]:
@@ -140,7 +140,7 @@ def model_directions(problem: Problem, setting: Setting, counts: list[int]) -> I
         directions = starts.lda_axes(problem.classes, maximum)
         yield from (directions[:q] for q in counts if q <= maximum)
     else:
-        yield from grow(problem, [q for q in counts if q <= rank])
+        yield from grow_path(problem, [q for q in counts if q <= rank])
 
 
 def count_parameters(problem: Problem, setting: Setting, n_components: int) -> int:
@@ -253,7 +253,7 @@ class _Evaluation:
         log_joint = np.full((len(test.X), len(test.classes)), -np.inf)
         log_joint[:, self.present] = projection.class_log_joint(test.X)
         weights = np.ones(len(test.X)) if test.weights is None else test.weights
-        weights = row_counts(weights)
+        weights = scale_to_counts(weights)
         error = float(np.average(np.argmax(log_joint, axis=1) != test.codes, weights=weights))
         score = 1.0 - error
         if self.scorer is not None:
@@ -266,7 +266,7 @@ class _Evaluation:
             count_parameters(problem, setting, projection.n_components),
             score,
             error,
-            loss_curve(log_joint, test.codes, weights),
+            compute_loss_curve(log_joint, test.codes, weights),
             float(weights.sum()),
             None if setting.end else projection.components,
         )

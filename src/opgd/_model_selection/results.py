@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._model_selection.calibration import best_temperature, loss_at
+from opgd._model_selection.calibration import best_temperature, interpolate_loss
 from opgd._model_selection.path import ALL_COMPONENTS, Outcome
 from opgd.core.types import AnyArray, FloatArray
 
@@ -42,7 +42,7 @@ def tabulate(
     curves = np.array([np.sum([outcome.curve for outcome in model], axis=0) for model in models])
     weights = np.array([sum(outcome.weight for outcome in model) for model in models])
     temperatures = np.array([best_temperature(curve) for curve in curves])
-    calibrated = [loss_at(curve, t) for curve, t in zip(curves, temperatures, strict=True)]
+    calibrated = [interpolate_loss(curve, t) for curve, t in zip(curves, temperatures, strict=True)]
     scores = np.array([[outcome.score for outcome in model] for model in models])
     if by_log_loss:
         scores = log_loss_scores(models, temperatures if calibrate else np.ones(len(models)))
@@ -61,7 +61,8 @@ def tabulate(
         "std_test_score": scores.std(axis=1),
         "rank_test_score": 1 + np.sum(order[:, None] < order, axis=1),
         "mean_test_error": np.array([np.mean([o.error for o in model]) for model in models]),
-        "mean_test_log_loss": np.array([loss_at(curve, 1.0) for curve in curves]) / weights,
+        "mean_test_log_loss": np.array([interpolate_loss(curve, 1.0) for curve in curves])
+        / weights,
         "mean_test_calibrated_log_loss": np.array(calibrated) / weights,
         "temperature": temperatures,
         "n_parameters": np.array([max(o.n_parameters for o in model) for model in models]),
@@ -84,7 +85,7 @@ def log_loss_scores(models: list[list[Outcome]], temperatures: FloatArray) -> Fl
     """Return the negative log-loss on each split, (n_models, n_splits)."""
     return np.array(
         [
-            [-loss_at(outcome.curve, temperature) / outcome.weight for outcome in model]
+            [-interpolate_loss(outcome.curve, temperature) / outcome.weight for outcome in model]
             for model, temperature in zip(models, temperatures, strict=True)
         ]
     )

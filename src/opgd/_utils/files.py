@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-def free_path(path: Any, overwrite: bool) -> Path:
+def check_writable_path(path: Any, overwrite: bool) -> Path:
     """Return the path if a file can be created there; raise OSError otherwise."""
     path = Path(path)
     if path.is_dir():
@@ -20,7 +20,7 @@ def free_path(path: Any, overwrite: bool) -> Path:
     return path
 
 
-def write_whole(path: Path, data: bytes, overwrite: bool) -> None:
+def write_atomically(path: Path, data: bytes, overwrite: bool) -> None:
     """Write a temporary file in the same folder, then rename it to `path`."""
     temporary = path.with_name(f".opgd-{secrets.token_hex(8)}.tmp")
     try:

@@ -10,7 +10,7 @@ from opgd._utils.validation import encode_labels
 from opgd.core.types import AnyArray, IntArray
 
 
-def label_array(y: Any) -> AnyArray:
+def to_label_array(y: Any) -> AnyArray:
     """Convert labels to an array, (n,); labels in lists of several types keep their types."""
     if y is None:
         raise ValueError(
@@ -25,7 +25,7 @@ def label_array(y: Any) -> AnyArray:
     return labels
 
 
-def encode_partly(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]:
+def encode_partly_labeled(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]:
     """Return sorted classes and the code of every label, -1 for missing ones.
 
     Labels equal to `unlabeled` are missing; if that is None, labels that are -1, None or NaN.
@@ -46,7 +46,7 @@ def encode_partly(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]
     return classes, codes
 
 
-def codes_among(labels: AnyArray, classes: AnyArray, unlabeled: Any) -> IntArray:
+def encode_among(labels: AnyArray, classes: AnyArray, unlabeled: Any) -> IntArray:
     """Return the codes of labels among the classes, -1 for missing labels and other classes."""
     places = {label: code for code, label in enumerate(classes.tolist())}
     missing = is_missing(labels, unlabeled)

@@ -196,7 +196,7 @@ def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
     return classes, codes.astype(np.intp, copy=False)
 
 
-def known_codes(y: AnyArray, classes: AnyArray) -> IntArray:
+def encode_known_labels(y: AnyArray, classes: AnyArray) -> IntArray:
     """Return the codes of labels, all of which must be among the classes."""
     codes: IntArray = np.searchsorted(classes, y).astype(np.intp, copy=False)
     return codes

@@ -3,7 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 
-def our_version() -> str:
+def get_version() -> str:
     """Return the installed version of this package, or "unknown"."""
     try:
         return version("opgd")

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.neighbors import KernelDensity
 
-from opgd.core.moments import row_counts
+from opgd.core.moments import scale_to_counts
 from opgd.core.types import FloatArray
 
 FACTORS = np.geomspace(0.25, 2.0, 10)
@@ -31,7 +31,7 @@ def leave_one_out_likelihood(samples: FloatArray, weights: FloatArray, bandwidth
 
     A sample of weight two is equivalent to two samples, of which only one is removed.
     """
-    counts = row_counts(weights)
+    counts = scale_to_counts(weights)
     total, removed = counts.sum(), np.minimum(counts, 1.0)
     n_features = samples.shape[1]
     log_peak = -0.5 * n_features * np.log(2 * np.pi) - n_features * np.log(bandwidth)
@@ -44,7 +44,7 @@ def leave_one_out_likelihood(samples: FloatArray, weights: FloatArray, bandwidth
 
 def likeliest_bandwidth(samples: FloatArray, weights: FloatArray, deviation: float) -> float:
     """Return the bandwidth with the largest leave-one-out likelihood; of ties, the largest."""
-    reference = reference_bandwidth(row_counts(weights).sum(), samples.shape[1], deviation)
+    reference = reference_bandwidth(scale_to_counts(weights).sum(), samples.shape[1], deviation)
     if not np.any(np.ptp(samples, axis=0) > 0):  # identical samples
         return reference
     candidates = reference * FACTORS[::-1]

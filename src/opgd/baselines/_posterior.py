@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._base.estimator import RowModel, restore_on_failure
+from opgd._base.estimator import BaseModel, restore_on_failure
 from opgd._base.posterior import PosteriorMixin
 from opgd._fit.problem import Prepared, prepare
 from opgd._utils.blas import one_blas_thread
@@ -36,7 +36,7 @@ class LabeledSamples:
         return shares
 
 
-class PosteriorClassifier(PosteriorMixin, RowModel):
+class PosteriorClassifier(PosteriorMixin, BaseModel):
     """Base class of classifiers with arbitrary class densities.
 
     A subclass implements `_fit_densities`, which returns the fitted attributes, and

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._fit.normal_form import fix_signs
 from opgd._utils.validation import check_integer, check_n_components, check_positive
 from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
@@ -20,7 +20,7 @@ from opgd.baselines._posterior import (
 )
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_sum_by_group
-from opgd.core.solvers import CONVERGED, SolverResult, best_of, continued, maximize
+from opgd.core.solvers import CONVERGED, SolverResult, join_runs, maximize, select_best_run
 from opgd.core.starts import lda_axes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -66,11 +66,13 @@ class LikelihoodRatio:
         values = [self.value(candidate[None]) for candidate in candidates]
         best_starts = np.argsort(values)[::-1][:N_STARTS]
         budget = min(START_ITERATIONS, max_iter)
-        result = best_of([self._maximize(candidates[[i]], budget, tol) for i in best_starts])
+        result = select_best_run(
+            [self._maximize(candidates[[i]], budget, tol) for i in best_starts]
+        )
         if result.converged or budget == max_iter:
             return result
         continuation = self._maximize(result.directions, max_iter - result.n_iter, tol)
-        return continued(result, continuation)
+        return join_runs(result, continuation)
 
     def _maximize(self, start: FloatArray, max_iter: int, tol: float) -> SolverResult:
         """Maximize the ratio until an iteration increases it by less than `tol`."""
@@ -104,7 +106,7 @@ class LikelihoodRatio:
         return LikelihoodRatio(transformed, self.family)
 
 
-class Pursuit(AxesMixin, PosteriorClassifier):
+class Pursuit(ProjectionMixin, PosteriorClassifier):
     """Base class of projection pursuit, which computes components one after another.
 
     Scores on different components are assumed to be independent within classes. A subclass

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._fit.normal_form import order_result
 from opgd._fit.problem import Problem, default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
@@ -15,7 +15,7 @@ from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.gaussians import DiagonalForm, ProjectedGaussians
 from opgd.core.solvers import CONVERGED, MAX_ITER, SolverResult, maximize
-from opgd.core.starts import lda_axes, unit_rows
+from opgd.core.starts import lda_axes, normalize_rows
 from opgd.core.types import FloatArray
 
 
@@ -50,7 +50,7 @@ def alternate(
         fixed_objective = replace(objective, form=HeldForm(objective.gaussians(directions)))
         step = maximize(fixed_objective, directions, max_iter=n_steps, tol=tol)
         # the length of directions matters only while the Gaussians are fixed
-        directions = unit_rows(step.directions)
+        directions = normalize_rows(step.directions)
         history.append(objective.value(directions))
         n_evaluations += step.n_evaluations
         if abs(history[-1] - history[-2]) < tol:
@@ -61,7 +61,7 @@ def alternate(
     return SolverResult(directions, history[-1], n_iter, n_evaluations, settled, history, message)
 
 
-class AlternatingComponents(AxesMixin, Baseline):
+class AlternatingComponents(ProjectionMixin, Baseline):
     r"""Classification likelihood maximized by alternating between components and Gaussians.
 
     The objective is that of `OPGDClassifier`. Each iteration first takes a gradient step in the
@@ -164,7 +164,7 @@ class AlternatingComponents(AxesMixin, Baseline):
         n_components, notes = count_components(self.n_components, problem.frame, rank, default)
         result = alternate(
             problem,
-            unit_rows(lda_axes(problem.classes, n_components)),
+            normalize_rows(lda_axes(problem.classes, n_components)),
             n_steps=self.n_steps,
             max_iter=self.max_iter,
             tol=self.tol,

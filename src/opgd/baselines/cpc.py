@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._fit.normal_form import fix_signs
 from opgd._utils.validation import check_integer, check_positive
 from opgd._utils.warnings import warn_not_converged
@@ -101,7 +101,7 @@ def fit_common_components(
     return axes, n_iter, converged
 
 
-class CommonPrincipalComponents(AxesMixin, Baseline):
+class CommonPrincipalComponents(ProjectionMixin, Baseline):
     r"""Discriminant analysis with common principal components (CPCDA).
 
     In Flury's model all class covariances have the same eigenvectors,

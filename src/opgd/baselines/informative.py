@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._fit.normal_form import fix_signs
 from opgd._fit.problem import default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
@@ -59,7 +59,7 @@ class SpanLikelihood:
         return value, np.asarray(np.linalg.solve(factor.T, leaving), dtype=np.float64)
 
 
-class InformativeComponents(AxesMixin, Baseline):
+class InformativeComponents(ProjectionMixin, Baseline):
     r"""Informative components: classification likelihood with isotropic Gaussians.
 
     The components :math:`V` maximize the objective of `OPGDClassifier` with one fixed variance

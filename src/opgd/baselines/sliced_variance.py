@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._fit.normal_form import fix_signs
 from opgd._fit.problem import pose
 from opgd.baselines._base import Baseline, Solution, Task, count_components
-from opgd.core.starts import save_axes, unit_rows
+from opgd.core.starts import normalize_rows, save_axes
 
 
-class SlicedAverageVariance(AxesMixin, Baseline):
+class SlicedAverageVariance(ProjectionMixin, Baseline):
     r"""Quadratic discriminant analysis on the components of SAVE.
 
     Sliced average variance estimation (SAVE) spheres the samples by their total covariance. The
@@ -62,5 +62,5 @@ class SlicedAverageVariance(AxesMixin, Baseline):
         problem = pose(task.prepared, task.priors, covariance_type="full")
         rank = problem.coordinates.rank
         n_components, notes = count_components(self.n_components, problem.frame, rank)
-        axes = unit_rows(save_axes(problem.classes, n_components))
+        axes = normalize_rows(save_axes(problem.classes, n_components))
         return Solution(problem, fix_signs(problem.coordinates, axes), notes=notes)

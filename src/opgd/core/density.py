@@ -30,7 +30,7 @@ FARTHEST_ROW = 1e150
 
 
 @dataclass(frozen=True)
-class RowDensity:
+class SampleDensity:
     """Density of samples; `gaussians` are those of the scores of centered samples."""
 
     coordinates: Coordinates  # sphered
@@ -128,10 +128,10 @@ class RowDensity:
         return self.coordinates.raw_means(sphered)
 
 
-def row_density(coordinates: Coordinates, projection: FittedProjection) -> RowDensity:
+def make_sample_density(coordinates: Coordinates, projection: FittedProjection) -> SampleDensity:
     """Return the density in the space of the features; `coordinates` must be sphered."""
     span, factor = np.linalg.qr(coordinates.directions(projection.components).T)
-    return RowDensity(coordinates, projection.gaussians, projection.form, span.T, factor.T)
+    return SampleDensity(coordinates, projection.gaussians, projection.form, span.T, factor.T)
 
 
 def information_criteria(

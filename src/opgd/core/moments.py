@@ -94,7 +94,7 @@ class Moments:
         return Moments(weights, square_weights, means, np.tensordot(shares, spread, axes=1))
 
 
-def row_counts(weights: FloatArray) -> FloatArray:
+def scale_to_counts(weights: FloatArray) -> FloatArray:
     """Scale weights so that their sum is at least Kish's effective sample size."""
     return weights * max(1.0, weights.sum() / float(weights @ weights))
 

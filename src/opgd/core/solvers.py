@@ -146,7 +146,7 @@ def _explain(outcome: optimize.OptimizeResult, iterations_left: bool, value: flo
     return MAX_ITER
 
 
-def best_of(runs: Sequence[SolverResult]) -> SolverResult:
+def select_best_run(runs: Sequence[SolverResult]) -> SolverResult:
     """Return the run with the largest value, with the number of evaluations of all runs.
 
     Compare runs of a few iterations, not the values at the starts: the LDA components nearly always
@@ -156,7 +156,7 @@ def best_of(runs: Sequence[SolverResult]) -> SolverResult:
     return replace(best, n_evaluations=sum(run.n_evaluations for run in runs))
 
 
-def continued(first: SolverResult, second: SolverResult) -> SolverResult:
+def join_runs(first: SolverResult, second: SolverResult) -> SolverResult:
     """Join two runs, the second of which started where the first ended."""
     return replace(
         second,

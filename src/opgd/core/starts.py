@@ -93,6 +93,6 @@ def random_axes(rank: int, n_components: int, rng: np.random.RandomState) -> Flo
     return orthonormal.T
 
 
-def unit_rows(directions: FloatArray) -> FloatArray:
+def normalize_rows(directions: FloatArray) -> FloatArray:
     """Scale directions to length one, that is, to pooled within-class variance one."""
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
-from opgd._utils.files import write_whole
+from opgd._utils.files import write_atomically
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import load_standardized
@@ -108,5 +108,5 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         metadata: dict[str, Any] = {"Date": None} if ending == "svg" else {}
         picture = io.BytesIO()
         figure.savefig(picture, format=ending, dpi=150, metadata=metadata)
-        write_whole(folder / f"{name}.{ending}", picture.getvalue(), overwrite=True)
+        write_atomically(folder / f"{name}.{ending}", picture.getvalue(), overwrite=True)
     plt.close(figure)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opgd._utils.files import write_whole
+from opgd._utils.files import write_atomically
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import METHODS as CLUSTERING_METHODS
 from opgd.experiments.clustering import OWN_METHODS
@@ -48,7 +48,7 @@ def write_page(rows: list[dict[str, Any]], folder: Path) -> Path:
             write_csv(results, folder / f"{experiment}.csv")
             parts.append(section(results))
     path = folder / "RESULTS.md"
-    write_whole(path, "\n".join(parts).encode("utf-8"), overwrite=True)
+    write_atomically(path, "\n".join(parts).encode("utf-8"), overwrite=True)
     return path
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._utils.files import write_whole
+from opgd._utils.files import write_atomically
 
 PACKAGES = ["opgd", "numpy", "scipy", "scikit-learn"]
 
@@ -87,7 +87,7 @@ class Store:
                 )
             new = old | new
         text = json.dumps(new, indent=2, sort_keys=True) + "\n"
-        write_whole(path, text.encode("utf-8"), overwrite=True)
+        write_atomically(path, text.encode("utf-8"), overwrite=True)
 
 
 def collect_versions() -> dict[str, str]:

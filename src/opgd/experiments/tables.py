@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from opgd._utils.files import write_whole
+from opgd._utils.files import write_atomically
 from opgd.experiments.classification import METHODS, OWN_METHODS
 from opgd.experiments.paper import CLUSTERING, VOWEL
 
@@ -151,4 +151,4 @@ def _format_line(cells: Sequence[str], widths: list[int]) -> str:
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV, atomically."""
-    write_whole(path, table.to_csv(index=False).encode("utf-8"), overwrite=True)
+    write_atomically(path, table.to_csv(index=False).encode("utf-8"), overwrite=True)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd._utils.labels import label_array
+from opgd._utils.labels import to_label_array
 from opgd._utils.warnings import DataWarning
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.loadings import compute_loadings
@@ -23,7 +23,7 @@ def resample_loadings(
 ) -> list[dict[str, FloatArray]]:
     """Compute loadings of fits to resampled rows, with axes matched to those of the estimator."""
     model = getattr(estimator, "best_estimator_", estimator)
-    labels = None if y is None else label_array(y)
+    labels = None if y is None else to_label_array(y)
     fits = []
     for _ in range(number):
         rows = draw_within_groups(groups, rng)

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.gaussian import GaussianClassifier, GaussianModel
-from opgd._base.projection import AxesMixin
+from opgd._base.projection import ProjectionMixin
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -21,7 +21,7 @@ from opgd.inspection.labels import encode_classes
 
 def has_gaussians_on_axes(estimator: Any) -> bool:
     """Return whether displays and reports support the estimator."""
-    return isinstance(estimator, AxesMixin) and isinstance(estimator, GaussianModel)
+    return isinstance(estimator, ProjectionMixin) and isinstance(estimator, GaussianModel)
 
 
 def has_classes(estimator: Any) -> bool:
@@ -31,7 +31,7 @@ def has_classes(estimator: Any) -> bool:
 
 def check_has_axes(estimator: Any) -> None:
     """Raise an error unless this is a fitted estimator with Gaussians on its components."""
-    if not isinstance(estimator, AxesMixin):
+    if not isinstance(estimator, ProjectionMixin):
         advice = ""
         if hasattr(estimator, "steps"):
             advice = (

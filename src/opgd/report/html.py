@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from opgd._utils.versions import our_version
+from opgd._utils.versions import get_version
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
 
@@ -28,7 +28,7 @@ def render(summary: Summary) -> str:
         script=_inline(script),
         data=_inline(dump_safe_json(summary.page)),
         max_classes=MAX_CLASSES,
-        version=our_version(),
+        version=get_version(),
     )
     return page
 

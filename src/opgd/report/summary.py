@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from opgd._utils.labels import label_array
+from opgd._utils.labels import to_label_array
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.cross_validation import predict_held_out
@@ -170,13 +170,13 @@ def _evaluate(
     """
     X_test, y_test = test
     if X_test is not None:
-        test_labels = label_array(y_test)
+        test_labels = to_label_array(y_test)
         check_consistent_length(check_rows(estimator, X_test), test_labels)
         codes = encode_classes(estimator, test_labels)
         note = "test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
     group_codes = None if groups is None else _encode_groups(groups)
-    held_out, how = predict_held_out(estimator, rows, label_array(y), labels, cv, group_codes)
+    held_out, how = predict_held_out(estimator, rows, to_label_array(y), labels, cv, group_codes)
     labeled = labels >= 0
     if not labeled.any():
         return None, None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from opgd._utils.files import free_path, write_whole
+from opgd._utils.files import check_writable_path, write_atomically
 
 MAX_ROWS = 50_000
 
@@ -85,7 +85,7 @@ def write_report(
     from opgd.report.html import render
     from opgd.report.summary import summarize
 
-    target = free_path(path, overwrite)
+    target = check_writable_path(path, overwrite)
     summary = summarize(
         estimator,
         X,
@@ -98,5 +98,5 @@ def write_report(
         max_rows=max_rows,
     )
     # names may contain lone surrogates, which UTF-8 cannot encode
-    write_whole(target, render(summary).encode("utf-8", "replace"), overwrite)
+    write_atomically(target, render(summary).encode("utf-8", "replace"), overwrite)
     return target

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from opgd._utils.files import free_path, write_whole
+from opgd._utils.files import check_writable_path, write_atomically
 from opgd.cli.console import Terminal, quote
 from opgd.cli.errors import BadInput, discard_output
 from opgd.cli.tables.read import NUMBER, Table
@@ -26,7 +26,7 @@ Full-width forms are included, since some spreadsheets treat them like the ASCII
 def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
     """Return the path if it can be written and is not one of the inputs, else raise BadInput."""
     try:
-        target = free_path(path, force)
+        target = check_writable_path(path, force)
     except FileExistsError:
         raise BadInput(
             f"There is a file {quote(path)} already; use --force to replace it."
@@ -68,7 +68,7 @@ class TableOutput:
         if self.path is None:
             _write_to_stdout(buffer.getvalue())
         else:
-            write_whole(self.path, buffer.getvalue(), self.force)
+            write_atomically(self.path, buffer.getvalue(), self.force)
 
 
 def select_kept_columns(table: Table, names: list[str]) -> dict[str, pl.Series]:
