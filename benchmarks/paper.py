@@ -28,7 +28,7 @@ HEADING = (
     f"for which the paper reports {PAPER_VOWEL_ERROR} with 3 axes"
 )
 NOTES = {
-    "borrow": "borrowed",
+    "shrunk toward the pooled covariance": "borrowed",
     "pooled covariance of the classes is singular": "pooled singular",
     "constant columns": "constant",
     "collinear columns": "collinear",

@@ -382,7 +382,7 @@ def test_more_axes_than_dimensions_are_cut(wine):
     [
         ({"ridge": ()}, "at least one value"),
         ({"n_components": []}, "n_components is empty"),
-        ({"cv": []}, "cv gives no splits"),
+        ({"cv": []}, "cv yielded no splits"),
     ],
 )
 def test_nothing_to_try_is_said(arguments, message, wine):

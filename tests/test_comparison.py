@@ -343,7 +343,7 @@ def test_labels_in_a_column_are_labels_or_refused(model, iris):
         ({"groups": np.arange(149)}, "inconsistent"),
         ({"cv": 1}, "n_splits=2 or more"),
         ({"cv": 0.3}, "cv"),
-        ({"cv": []}, "cv gives no splits"),
+        ({"cv": []}, "cv yielded no splits"),
         ({"inner_cv": 1.5}, "inner_cv"),
         ({"inner_cv": 0.0}, "inner_cv"),
         ({"inner_cv": "five"}, "cv"),

@@ -68,7 +68,7 @@ def test_warm_start_from_an_axis_that_became_constant(iris):
 
 def test_collinear_init_with_full_covariances_is_refused(iris):
     init = [[1, 0, 0, 0], [2, 0, 0, 0.0]]
-    with pytest.raises(ValueError, match="init has components that are linear combinations"):
+    with pytest.raises(ValueError, match="rows of init must be linearly independent"):
         OPGDClassifier(2, init=init, covariance_type="full").fit(*iris)
 
 

@@ -38,9 +38,10 @@ class OPGDClassifier(ProjectionClassifier):
     :math:`V^\top \Sigma_k V` (``covariance_type="full"``) or its diagonal
     (``covariance_type="diag"``).
 
-    Unlike LDA, it allows any number of components for any number of classes, and covariances that
-    differ between classes. Unlike QDA, it reduces the dimension. With default parameters the fit
-    uses no random numbers, and it does not depend on the units or origins of the features.
+    Unlike LDA, this classifier allows up to n_features components whatever the number of classes,
+    and lets covariances differ between classes. Unlike QDA, it reduces the dimension. With default
+    parameters the fit uses no random numbers, and it does not depend on the units or origins of the
+    features.
 
     Parameters
     ----------
@@ -50,19 +51,19 @@ class OPGDClassifier(ProjectionClassifier):
         an array. The number is reduced to the number of dimensions that the samples span, with a
         warning if `n_components` was set.
     n_subclasses : int, dict or "auto", default=1
-        Number of Gaussians per class: one number for all classes, or a dict by label (1 for labels
-        that are not in it). Use more than one when classes have several modes. Each class is split
-        by k-means, its density is the mixture of its Gaussians, and their covariances are shrunk
-        slightly toward the covariance they have in common. "auto" selects the number for each class
-        by a penalized likelihood, up to 8 and up to one Gaussian per ``2 * (d + 1)`` samples, where
-        d is the number of dimensions that the samples span.
+        Number of Gaussians per class: one number for all classes, or a dict mapping labels to
+        numbers (missing labels get 1). Use more than one when classes have several modes. Each
+        class is split by k-means, its density is the mixture of its Gaussians, and their
+        covariances are shrunk slightly toward their pooled covariance. "auto" selects the number
+        for each class by a penalized likelihood, up to 8 and up to one Gaussian per
+        ``2 * (d + 1)`` samples, where d is the number of dimensions that the samples span.
     covariance_type : {"diag", "full"}, default="diag"
         Covariances of the projected Gaussians: diagonal (as in the paper) or full.
     shrinkage : float or "auto", default=0.0
         Weight of the pooled covariance in each class covariance, from 0 (none) to 1 (all classes
         have the pooled covariance). Increase it when classes have few samples. "auto" estimates, in
-        closed form and for each class, the weight with the smallest expected error, similar to
-        Ledoit-Wolf and OAS.
+        closed form and for each class, the weight that minimizes the expected squared error of the
+        covariance estimate, as Ledoit-Wolf and OAS do.
     ridge : float, default=0.0
         Weight of the identity matrix in each covariance, from 0 to 1. The identity refers to
         standardized features and is scaled by the average within-class variance. Increase it when
@@ -94,12 +95,12 @@ class OPGDClassifier(ProjectionClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of random initial components.
     subsample : bool, default=True
-        With 100,000 samples or more, start the search on 10,000 of them, increase their number
-        fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
-        subsamples are deterministic. This needs about half as many passes over the data, but may
-        end in a different local optimum; set it to False to use all samples from the start.
+        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
+        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
+        on all samples with the same `tol`. The subsamples are deterministic. This needs about half
+        as many passes over the data, but may end in a different local optimum.
     n_jobs : int, default=None
-        Number of threads, which does not change the result. None means 1, -1 all cores.
+        Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0
         If positive, print the log-likelihood every ``verbose`` iterations.
 
@@ -107,8 +108,9 @@ class OPGDClassifier(ProjectionClassifier):
     ----------
     components_ : ndarray of shape (n_components_, n_features)
         The components, :math:`V^\top`. Each has pooled within-class variance 1 (including the
-        ridge), and its largest loading on standardized features is positive. They are ordered as in
-        the paper: each adds the most to the objective of those before it.
+        ridge), and its largest loading on standardized features is positive. They are ordered
+        greedily, as in the paper: each is the one that increases the objective most when added to
+        those before it.
     n_components_ : int
         Number of components.
     classes_ : ndarray of shape (n_classes,)
@@ -132,9 +134,10 @@ class OPGDClassifier(ProjectionClassifier):
         :math:`\ell(V)` with the first 1, 2, ... components.
     component_shares_ : ndarray of shape (n_components_,)
         Increase of :math:`\ell(V)` due to each component, as a share of the total increase.
-    n_iter_, n_evaluations_ : int
-        Number of iterations of the best search; number of evaluations of :math:`\ell(V)` and its
-        gradient in all searches.
+    n_iter_ : int
+        Number of iterations of the best search.
+    n_evaluations_ : int
+        Number of evaluations of :math:`\ell(V)` and its gradient in all searches.
     converged_ : bool
         Whether the best search reached `tol`.
     loss_curve_ : list of float

@@ -76,11 +76,11 @@ def delegate_to_best(name: str) -> Any:
 class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
     r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
-    For each split and each combination of the other hyperparameters, models with an increasing
-    number of components are fitted: the components found so far and the new ones are optimized
-    together, so trying many numbers of components costs little more than trying the largest.
-    Reduced-rank LDA and regularized discriminant analysis on all components, which need no search
-    and are often best for small samples, are always among the candidates.
+    For each split and each combination of the hyperparameters other than n_components, the number
+    of components is increased step by step, and existing and new components are optimized jointly;
+    trying many values costs little more than trying the largest. Reduced-rank LDA and regularized
+    discriminant analysis (RDA) on all components are also candidates: they need no optimization
+    and often do best on small samples.
 
     The selected model is fitted to all samples twice: starting from the components that scored best
     on held-out samples (as in the paper) and from the default initialization. The first fit is
@@ -96,14 +96,16 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     Parameters
     ----------
     n_components : int, sequence of int or None, default=None
-        Numbers of components to try. None means all numbers from 1 to n_features if there are at
-        most 12; otherwise 1 to 6, then each about 1.3 times the previous one up to n_features, and
-        ``n_classes - 1``. No larger numbers are tried once the training samples are separated
-        completely, or once four successive numbers have decreased neither the error nor the
-        log-loss on held-out samples. If numbers are given, only these can be selected: LDA is tried
-        with those it allows, and RDA if n_features is among them.
-    shrinkage, ridge : float or sequence, default=(0, 0.1, 0.5) and (0, 0.05, 0.3)
-        Values to try; see `OPGDClassifier`. Shrinkages may include "auto".
+        Numbers of components to try. None tries every number from 1 to n_features if
+        ``n_features <= 12``; otherwise 1 to 6, then a geometric sequence (ratio about 1.3) up to
+        n_features, plus ``n_classes - 1``. The search stops early once the training samples are
+        perfectly separated, or once four successive sizes have improved neither the error nor the
+        log-loss on held-out samples. If numbers are given, only these are candidates: LDA is tried
+        with those up to ``n_classes - 1``, RDA only if n_features is among them.
+    shrinkage : float, "auto" or sequence of these, default=(0, 0.1, 0.5)
+        Values to try; see `OPGDClassifier`. `shrinkage` may include "auto".
+    ridge : float or sequence of float, default=(0, 0.05, 0.3)
+        Values to try; see `OPGDClassifier`.
     n_subclasses : int, "auto", dict or sequence of these, default=(1,)
         Values to try; see `OPGDClassifier`.
     covariance_type : {"diag", "full"} or sequence of these, default=("diag",)
@@ -114,10 +116,10 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         an iterable of (train, test) indices is used as in `GridSearchCV`.
     scoring : str or callable, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
-        if ``calibrate=True``; all other scorers are given models that are not calibrated.
+        if ``calibrate=True``; all other scorers see uncalibrated models.
     calibrate : bool, default=True
         Whether to fit the temperature on held-out samples. It improves predicted probabilities and
-        does not change predicted classes, unless other priors are passed for prediction.
+        does not change predicted classes, unless different priors are passed to `predict`.
     rule : {"best", "one_se"}, default="best"
         How to select a model. "best" is the highest mean score; ties are broken by the lower
         log-loss, then by fewer parameters. "one_se" is the model with the fewest parameters within
@@ -149,8 +151,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         Results of each model: `params`, `param_n_components`, ..., `split0_test_score`, ...,
         `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
         `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
-        `temperature`, `n_parameters`. For a split on which the number of components stopped
-        growing earlier than on others, the results of its largest model are used.
+        `temperature`, `n_parameters`. If the search stopped earlier on one split than on
+        others, that split's largest model supplies its scores for the larger sizes.
     n_splits_ : int
         Number of splits.
     n_features_in_ : int
@@ -416,7 +418,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         splits = list(splitter.split(sample.X, sample.classes[sample.codes], **params))
         if not splits:
             raise ValueError(
-                "cv gives no splits. A generator can be used only once; pass a list of splits."
+                "cv yielded no splits. If it is a generator, it may already be exhausted; "
+                "pass a list of splits instead."
             )
         return splits
 

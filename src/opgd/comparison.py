@@ -229,7 +229,8 @@ def _outer_splits(
     splits = list(check_cv(cv, y, classifier=True).split(X, y, groups))
     if not splits:
         raise ValueError(
-            "cv gives no splits. A generator can be used only once; pass a list of splits."
+            "cv yielded no splits. If it is a generator, it may already be exhausted; "
+            "pass a list of splits instead."
         )
     return splits
 

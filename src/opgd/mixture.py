@@ -136,12 +136,12 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, and of `sample`.
     subsample : bool, default=True
-        With 100,000 samples or more, start the search on 10,000 of them, increase their number
-        fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
-        subsamples are deterministic. This needs about half as many passes over the data, but may
-        end in a different local optimum; set it to False to use all samples from the start.
+        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
+        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
+        on all samples with the same `tol`. The subsamples are deterministic. This needs about half
+        as many passes over the data, but may end in a different local optimum.
     n_jobs : int, default=None
-        Number of threads, which does not change the result. None means 1, -1 all cores.
+        Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0
         If positive, print the objective every ``verbose`` iterations.
 
@@ -453,11 +453,16 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             advice = "reduce n_clusters"
             if hasattr(self.init, "fit"):
                 advice = "check that init was fitted to data in the units of X"
-            notes.append(f"of {n_clusters} clusters, these have no samples: {which}; {advice}")
+            notes.append(f"Of {n_clusters} clusters, these have no samples: {which}; {advice}")
         notes += self._check_correlation(problem, attributes["components_"])
-        names = [f"cluster {place}" for place in places]
-        columns = self._column_names()
-        warn_about_data(problem, names, columns, notes, what="clusters", advice="shrinkage")
+        warn_about_data(
+            problem,
+            [str(place) for place in places],
+            self._column_names(),
+            notes,
+            what=("cluster", "clusters"),
+            advice="set shrinkage to choose the amount",
+        )
 
     def _check_correlation(self, problem: Problem, components: FloatArray) -> list[str]:
         """Return a note if two components are nearly the same (the paper's Section 5.2)."""
@@ -469,7 +474,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         if correlations[j, i] < MAX_CORRELATION:
             return []
         return [
-            f"scores on components {i + 1} and {j + 1} have a correlation of "
+            f"Scores on components {i + 1} and {j + 1} have a correlation of "
             f"{correlations[j, i]:.2f}, which metric='identity' allows if features are collinear "
             "(see eigenvalues_); use metric='covariance'"
         ]

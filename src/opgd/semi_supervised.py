@@ -86,12 +86,12 @@ class OPGDSemiSupervised(ProjectionClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of random initial components.
     subsample : bool, default=True
-        With 100,000 samples or more, start the search on 10,000 of them, increase their number
-        fivefold up to a quarter of all, and finish on all samples with the same `tol`. The
-        subsamples are deterministic. This needs about half as many passes over the data, but may
-        end in a different local optimum; set it to False to use all samples from the start.
+        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
+        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
+        on all samples with the same `tol`. The subsamples are deterministic. This needs about half
+        as many passes over the data, but may end in a different local optimum.
     n_jobs : int, default=None
-        Number of threads, which does not change the result. None means 1, -1 all cores.
+        Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0
         If positive, print the log-likelihood every ``verbose`` iterations.
 

@@ -119,7 +119,7 @@ BAD_CALLS = [
     (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["no such folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes=9", "5 columns"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "(5), got 9"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "2", "--ridge", "7"], ["ridge"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--cv", "1"], ["--cv"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--impute", "zero"], ["--impute", "median"]),

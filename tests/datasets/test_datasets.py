@@ -329,8 +329,8 @@ def test_a_wrong_table_is_refused_with_what_differs(change, message, iris, cache
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("iris.csv", b"", "does not name a column target"),
-        ("iris.csv", b"a,b\n1,2\n", "does not name a column target"),
+        ("iris.csv", b"", "no column named 'target'"),
+        ("iris.csv", b"a,b\n1,2\n", "no column named 'target'"),
         ("iris.csv", b"a,target\n1,2,3\n", "header differ in length"),
         ("iris.csv", b"a,target\nx,y\n", "a cell is not a number: .*'x'"),
         ("iris.csv", b"a,target\n\xff,y\n", "damaged"),

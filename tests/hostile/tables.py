@@ -1,5 +1,6 @@
 """Values, kinds and shapes of X at fit."""
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -201,7 +202,7 @@ def mixed_units(model):
 )
 def squares_overflow(model):
     for unit in (1e160, 1e300):
-        the_same_or_refused(model, unit, "values too large")
+        the_same_or_refused(model, unit, "values too large|squares overflow")
 
 
 @hostile(
@@ -209,9 +210,11 @@ def squares_overflow(model):
     f"same predictions, or a {REFUSED} that they are too small",
 )
 def squares_vanish(model):
-    the_same_or_refused(model, 1e-170, "values too small")
+    the_same_or_refused(model, 1e-170, "squares underflow")
     if name_of(model) not in UNIT_BOUND:
-        the_same_or_refused(model, np.array([1e-170, 1, 1, 1]), "values too small")
+        the_same_or_refused(
+            model, np.array([1e-170, 1, 1, 1]), "values too small|squares underflow"
+        )
 
 
 def the_same_or_refused(model, unit, words):
@@ -219,7 +222,7 @@ def the_same_or_refused(model, unit, words):
     try:
         fits_the_same(model, X * unit, y)
     except ValueError as error:
-        assert words in str(error), error  # noqa: PT017
+        assert re.search(words, str(error)), error  # noqa: PT017
 
 
 @hostile(

@@ -81,9 +81,9 @@ def test_class_with_one_member_is_named_and_takes_the_pooled_covariance(iris):
 def test_class_of_identical_rows_and_class_of_two(iris):
     X, y = iris[0].copy(), iris[1].copy()
     X[y == 0] = X[0]
-    fit_with_one_warning(OPGDClassifier(), X, y, "singular covariance")
+    fit_with_one_warning(OPGDClassifier(), X, y, "is singular and was shrunk")
     two = np.r_[0, 1, 50:150]
-    fit_with_one_warning(OPGDClassifier(), iris[0][two], iris[1][two], "singular covariance")
+    fit_with_one_warning(OPGDClassifier(), iris[0][two], iris[1][two], "is singular and was shrunk")
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(200, 2000), (100, 20_000), (12, 50)])

@@ -46,8 +46,8 @@ def test_the_guide_has_these_tables_and_this_number():
     assert {name for _, name in PENDING} == {n for n in ESTIMATORS if f"`{n}`" in open_pairs}
 
 
-@pytest.mark.parametrize(("unit", "words"), [(1e160, "too large"), (1e-170, "too small")])
+@pytest.mark.parametrize(("unit", "words"), [(1e160, "overflow"), (1e-170, "underflow")])
 def test_a_ridge_in_units_of_columns_refuses_squares_it_cannot_compute(unit, words):
     X, y = table()
     model = opgd.baselines.RegularizedDiscriminantAnalysis(0.5, 0.1)
-    refused(lambda: model.fit(X * unit, y), f"values {words}")
+    refused(lambda: model.fit(X * unit, y), f"squares {words}")

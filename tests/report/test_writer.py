@@ -68,7 +68,7 @@ def test_wrong_arguments_are_named(model, wine, tmp_path):
     with pytest.raises(TypeError, match="LogisticRegression"):
         write_report(LogisticRegression(), wine.data, wine.target, path=path)
     pursuit = LikelihoodRatioPursuit().fit(wine.data, wine.target)
-    with pytest.raises(TypeError, match="Gaussians on its components"):
+    with pytest.raises(TypeError, match="fit Gaussians to the projected data"):
         write_report(pursuit, wine.data, wine.target, path=path)
     with pytest.raises(NotFittedError):
         write_report(OPGDClassifier(), wine.data, wine.target, path=path)

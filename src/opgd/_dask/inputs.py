@@ -33,7 +33,7 @@ class PartSummary(NamedTuple):
     n_rows: int
     n_columns: int
     dtype: Any
-    lengths: tuple[int, ...]  # of y and weights, if given
+    lengths: dict[str, int]  # of y and sample_weight, if given
     not_finite: IntArray  # columns with values that are not finite
     labels: AnyArray  # distinct labels of rows with a positive weight
     bad_weights: str  # what is wrong with the weights, or empty
@@ -216,13 +216,15 @@ def _summarize_part(part: RawPart, with_labels: bool) -> PartSummary:
         bad_weights = "has negative entries; weights must be 0 or more"
     elif len(row_weights) and row_weights.max() > MAX_WEIGHT:
         bad_weights = f"has entries above {MAX_WEIGHT:g}, too large to sum; rescale them"
-    lengths = ([len(labels)] if with_labels else []) + ([] if weights is None else [len(weights)])
-    consistent = all(length == len(X) for length in lengths)
+    lengths = {"y": len(labels)} if with_labels else {}
+    if weights is not None:
+        lengths["sample_weight"] = len(weights)
+    consistent = all(length == len(X) for length in lengths.values())
     return PartSummary(
         n_rows=len(X),
         n_columns=X.shape[1],
         dtype=X.dtype,
-        lengths=tuple(lengths),
+        lengths=lengths,
         not_finite=np.flatnonzero(~np.isfinite(X).all(axis=0)) if len(X) else np.empty(0, np.intp),
         labels=_find_distinct(labels[present]) if with_labels and consistent else np.empty(0),
         bad_weights=bad_weights,
@@ -244,11 +246,12 @@ def _find_distinct(labels: AnyArray) -> AnyArray:
 def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
     """Raise ValueError for parts that are inconsistent, not finite, or without samples."""
     for number, summary in enumerate(summaries):
-        if any(length != summary.n_rows for length in summary.lengths):
-            raise ValueError(
-                f"Partition {number} of X has {summary.n_rows} samples, but that of y or "
-                f"sample_weight has {max(summary.lengths)}; they must have the same partitions."
-            )
+        for name, length in summary.lengths.items():
+            if length != summary.n_rows:
+                raise ValueError(
+                    f"Partition {number} has {summary.n_rows} rows in X but {length} in {name}; "
+                    "repartition X, y and sample_weight identically."
+                )
         if summary.bad_weights:
             raise ValueError(f"sample_weight {summary.bad_weights}.")
     columns = sorted({int(j) for summary in summaries for j in summary.not_finite})

@@ -13,39 +13,48 @@ def warn_about_data(
     labels: list[str],
     columns: list[str],
     notes: list[str],
-    what: str = "classes",
-    advice: str = "shrinkage or ridge",
+    what: tuple[str, str] = ("class", "classes"),
+    advice: str = "set shrinkage or ridge to choose the amount",
 ) -> None:
     """Warn once about all features and classes that needed special treatment.
 
-    `notes` are further messages, `what` names the groups ("classes" or "clusters"), and `advice`
-    names the parameters that a user can set instead, if there are any.
+    `notes` are further sentences without their periods, `what` is the singular and plural of
+    "class" or "cluster", and `advice` names the parameters that a user can set instead, if there
+    are any.
     """
     frame = problem.frame
     notes = list(notes)
-    hint = f"; set {advice} to control this" if advice else ""
+    hint = f"; {advice}" if advice else ""
     if len(frame.constant):
-        notes.append(f"constant columns have zero loadings: {_list(columns, frame.constant)}")
+        notes.append(f"Loadings of constant columns are zero: {_list(columns, frame.constant)}")
     if len(frame.collinear):
         notes.append(
-            "collinear columns share their loadings: "
-            f"{_list(columns, frame.collinear)} are linear combinations of the others"
+            "Loadings are shared among collinear columns (linear combinations of the others): "
+            f"{_list(columns, frame.collinear)}"
         )
     if problem.within_borrowed > 0:
         rows = " (there are no more rows than columns)" if frame.few_rows else ""
         notes.append(
-            f"the pooled covariance of the {what} is singular{rows}: it is shrunk by "
-            f"{problem.within_borrowed:.0%} towards the identity on standardized columns, and "
+            f"The pooled covariance of the {what[1]} is singular{rows}. It was shrunk by "
+            f"{problem.within_borrowed:.0%} toward the identity on standardized columns, and "
             f"probabilities may be overconfident{hint}"
         )
     singular = np.unique(problem.gaussian_classes[problem.borrowed > 0])
     if len(singular):
         notes.append(
-            f"{what} with a singular covariance borrow from the pooled covariance: "
-            f"{_list(labels, singular)}{hint}"
+            f"{_describe_covariances(labels, singular, what)} shrunk toward the pooled "
+            f"covariance{hint}"
         )
     if notes:
-        warn_caller("; ".join(notes) + ".", DataWarning)
+        warn_caller(". ".join(notes) + ".", DataWarning)
+
+
+def _describe_covariances(labels: list[str], indices: IntArray, what: tuple[str, str]) -> str:
+    if len(indices) == 1:
+        return f"The covariance of {what[0]} {labels[indices[0]]} is singular and was"
+    if len(indices) == len(labels):
+        return f"All {len(labels)} {what[0]} covariances are singular and were"
+    return f"The covariances of {what[1]} {_list(labels, indices)} are singular and were"
 
 
 def _list(names: list[str], indices: IntArray) -> str:

@@ -46,5 +46,5 @@ def convert_components(problem: Problem, components: FloatArray, name: str = "in
     units = starts.normalize_rows(directions)
     spans_only = problem.objective.form.spans_only
     if spans_only and np.linalg.matrix_rank(units, tol=1e-8) < len(directions):
-        raise ValueError(f"{name} has components that are linear combinations of the others.")
+        raise ValueError(f"The rows of {name} must be linearly independent.")
     return directions

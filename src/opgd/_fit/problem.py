@@ -124,6 +124,6 @@ def limit_n_components(n_requested: int, rank: int) -> tuple[int, list[str]]:
     if n_requested <= rank:
         return n_requested, []
     return rank, [
-        f"samples vary in {rank} dimensions only: {rank} components are used instead of "
+        f"Samples vary in {rank} dimensions only: {rank} components are used instead of "
         f"{n_requested}"
     ]

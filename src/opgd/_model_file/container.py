@@ -108,7 +108,7 @@ def _parse_json(text: str | bytes, part: str) -> Any:
         return decoded
 
     def reject_constant(constant: str) -> None:
-        raise InvalidContent(f"its {part} has the number {constant}")
+        raise InvalidContent(f"its {part} contains {constant}, which is not valid JSON")
 
     try:
         decoded = text.decode() if isinstance(text, bytes) else text

@@ -101,7 +101,10 @@ def select_model(table: dict[str, Any], *, rule: str, calibrate: bool) -> int:
     loss_name = "mean_test_calibrated_log_loss" if calibrate else "mean_test_log_loss"
     scores, losses, sizes = table["mean_test_score"], table[loss_name], table["n_parameters"]
     if not np.any(np.isfinite(scores)):
-        raise ValueError("No model has a finite score on all splits; check scoring and cv.")
+        raise ValueError(
+            "Every candidate scored NaN or infinity on at least one split; check that every split "
+            "contains all classes and that `scoring` suits the problem."
+        )
     scores = np.where(np.isfinite(scores), scores, -np.inf).round(12)
     best = int(np.lexsort((sizes, losses, -scores))[0])
     if rule == "best":

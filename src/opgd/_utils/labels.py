@@ -86,7 +86,8 @@ def _check_words(labels: AnyArray) -> None:
     if words:
         raise ValueError(
             f"y has the label {words[0]!r}, which may be a missing label that NumPy converted to a "
-            f"string. If so, pass unlabeled={words[0]!r}; otherwise pass another value."
+            f"string. If it is, pass unlabeled={words[0]!r}. If it is a real class, set "
+            "`unlabeled` to a value that does not occur in y."
         )
 
 

@@ -111,7 +111,10 @@ def check_n_components(n_components: Any, n_features: int | None = None) -> None
         return
     n_requested = check_integer("n_components", n_components, 1)
     if n_features is not None and n_requested > n_features:
-        raise ValueError(f"n_components={n_requested} is more than the {n_features} features of X.")
+        raise ValueError(
+            f"n_components must be at most the number of features ({n_features}), "
+            f"got {n_requested}."
+        )
 
 
 def check_n_jobs(n_jobs: Any) -> None:

@@ -133,13 +133,9 @@ def map_to_features(moments: Moments, matrix: FloatArray) -> Moments:
         mapped = moments.mapped(matrix)
         totals = np.diag(mapped.total)
     if not np.all(np.isfinite(totals)):
-        raise ValueError(
-            "X has values too large to compute with, whose squares overflow; rescale X."
-        )
+        raise ValueError("X contains values whose squares overflow; rescale X.")
     if not np.all(totals > MIN_TOTAL_VARIANCE):
-        raise ValueError(
-            "X has values too small to compute with, whose squares underflow; rescale X."
-        )
+        raise ValueError("X contains values whose squares underflow; rescale X.")
     return mapped
 
 

@@ -150,7 +150,7 @@ def whiten_samples(samples: LabeledSamples) -> tuple[Prepared, Whitening, FloatA
     coordinates = whitening.coordinates
     if whitening.borrowed > 0:
         warn_caller(
-            "the pooled covariance of the classes is singular, so the identity on standardized "
+            "The pooled covariance of the classes is singular, so the identity on standardized "
             f"features was added with a weight of {whitening.borrowed:.0%}.",
             DataWarning,
         )

@@ -164,7 +164,7 @@ class Pursuit(ProjectionMixin, PosteriorClassifier):
                 "covariance, so their variances are shrunk toward the pooled variance"
             )
         if notes:
-            warn_caller("; ".join(notes) + ".", DataWarning)
+            warn_caller(". ".join(notes) + ".", DataWarning)
         by_class = [Z[samples.codes == k] for k in range(samples.n_classes)]
         runs = self._pursue(LikelihoodRatio(by_class, family), n_components)
         directions = np.vstack([run.directions for run in runs])

@@ -74,7 +74,7 @@ class MixtureDiscriminantAnalysis(Baseline):
     (6, 4)
     """
 
-    _advice = "covariance_type or n_subclasses"
+    _advice = "set covariance_type or n_subclasses to control this"
 
     def __init__(
         self,

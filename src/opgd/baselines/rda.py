@@ -57,7 +57,7 @@ class RegularizedDiscriminantAnalysis(Baseline):
     True
     """
 
-    _advice = "alpha or gamma"
+    _advice = "set alpha or gamma to choose the amount"
 
     def __init__(self, alpha: float = 0.5, gamma: float = 0.0, *, priors: Any = None) -> None:
         self.alpha = alpha

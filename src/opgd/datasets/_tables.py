@@ -83,7 +83,7 @@ def parse_with_header(rows: Sequence[Sequence[str]], feature_names: Sequence[str
     """Return the table, with columns identified by the names in the first row."""
     header = [cell.strip() for cell in rows[0]] if rows else []
     if "target" not in header:
-        raise DatasetMismatchError("its first row does not name a column target")
+        raise DatasetMismatchError("its header row has no column named 'target'")
     names = [name for name in header if name not in OTHER_COLUMNS]
     if sorted(names) == sorted(feature_names):
         columns = [header.index(name) for name in feature_names]

@@ -45,8 +45,8 @@ def check_has_axes(estimator: Any) -> None:
         )
     if not has_gaussians_on_axes(estimator):
         raise TypeError(
-            "Displays and reports need an estimator with Gaussians on its components (axes), "
-            f"got {type(estimator).__name__}."
+            "Displays and reports support only estimators that fit Gaussians to the projected "
+            f"data, such as OPGDClassifier; got {type(estimator).__name__}."
         )
     check_is_fitted(estimator)
 

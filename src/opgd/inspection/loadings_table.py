@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from opgd._utils.labels import to_label_array
+from opgd._utils.text import list_names
 from opgd._utils.validation import check_integer, check_seed
 from opgd.inspection.bootstrap import resample_loadings
 from opgd.inspection.estimators import check_has_axes, check_rows, get_column_names, has_classes
@@ -85,7 +87,8 @@ def loadings_table(
         else:
             y, groups = None, estimator.predict(X)
         if not hasattr(estimator, "unlabeled") and np.any(groups < 0):
-            raise ValueError("y has labels that are not classes of the estimator.")
+            unseen = dict.fromkeys(repr(label) for label in to_label_array(y)[groups < 0].tolist())
+            raise ValueError(f"y contains labels not seen during fit: [{list_names([*unseen])}].")
         rng = check_seed(random_state)
         fits = resample_loadings(estimator, rows, y, groups, n_bootstrap, rng)
         for name in loadings:

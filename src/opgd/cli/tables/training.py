@@ -83,7 +83,10 @@ def read_training(path: str, selection: Selection, terminal: Terminal) -> Traini
     mask = labeled if weights is None else labeled & ~np.isnan(weights)
     values, mask, imputation = _handle_missing(table, numbers, mask, selection)
     if not mask.any():
-        raise BadInput(f"Every row of {table.source} has missing cells; no row is left.")
+        raise BadInput(
+            f"Every row of {table.source} has a missing cell, so no rows remain. Impute them with "
+            "--impute, or drop incomplete columns with --ignore."
+        )
     n_left_out = int(np.sum(~mask))
     if n_left_out:
         terminal.note(f"{count_noun(n_left_out, 'row')} with missing cells dropped.")
