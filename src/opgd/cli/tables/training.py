@@ -84,8 +84,8 @@ def read_training(path: str, selection: Selection, terminal: Terminal) -> Traini
     values, mask, imputation = _handle_missing(table, numbers, mask, selection)
     if not mask.any():
         raise BadInput(
-            f"Every row of {table.source} has a missing cell, so no rows remain. Impute them with "
-            "--impute, or drop incomplete columns with --ignore."
+            f"Every row of {table.source} lacks a label, a weight or another value, so no rows "
+            "remain. Impute missing features with --impute, or drop their columns with --ignore."
         )
     n_left_out = int(np.sum(~mask))
     if n_left_out:
