@@ -1,9 +1,9 @@
 """Self-training: moments of classes from partly labeled samples.
 
-The first probabilities come from LDA on the labeled samples, with the covariance shrunk towards the
+The first probabilities come from LDA on the labeled samples, with the covariance shrunk toward the
 identity on standardized features. Each round computes the moments of classes from the labels and
 probabilities of all samples, and new probabilities from these moments, with covariances shrunk
-towards the pooled one. Labeled samples keep their class but are a small part of it, so the error of
+toward the pooled one. Labeled samples keep their class but are a small part of it, so the error of
 the classes predicted for them is a nearly unbiased estimate of the test error. The rounds stop when
 it increases by more than a standard error.
 """

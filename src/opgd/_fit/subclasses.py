@@ -121,7 +121,7 @@ def _kmeans(rows: FloatArray, weights: FloatArray, number: int) -> KMeans:
 def penalized_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray) -> float:
     """Compute the classification likelihood of a split into Gaussians, less half of BIC's penalty.
 
-    Covariances are diagonal on the principal axes of the samples and shrunk towards the pooled ones
+    Covariances are diagonal on the principal axes of the samples and shrunk toward the pooled ones
     (by `CLASS_ROWS` samples per dimension), so that small parts do not get small variances.
     In the classification likelihood a sample counts for its part only: splitting one Gaussian in
     two loses more by the weights of the parts than it gains by smaller variances.

@@ -1,7 +1,7 @@
 """Regularization of covariances: shrinkage, ridge, and repair of singular covariances.
 
-A singular class covariance is shrunk towards the pooled covariance; a singular pooled covariance is
-shrunk towards the identity on standardized features. With as few samples as dimensions, the amount
+A singular class covariance is shrunk toward the pooled covariance; a singular pooled covariance is
+shrunk toward the identity on standardized features. With as few samples as dimensions, the amount
 of shrinkage (the borrowed share) is the share of directions without variance. With more samples it
 decreases in proportion, since many samples without variance in a direction are evidence that the
 variance is small.
@@ -40,7 +40,7 @@ class Whitening:
             Sigma_c <- (1 - shrinkage) Sigma_c + shrinkage Sigma_W
             Sigma_c <- (1 - ridge) Sigma_c + ridge * level * I      (standardized features)
 
-        If the pooled covariance was singular and had to be shrunk towards the identity, all
+        If the pooled covariance was singular and had to be shrunk toward the identity, all
         covariances are shrunk by the same share, so that they still pool to the covariance that was
         whitened.
 
@@ -102,7 +102,7 @@ def unit_variance(frame: Frame, classes: Moments) -> float:
 
 
 def repair_singular(moments: Moments) -> tuple[Moments, FloatArray]:
-    """Shrink singular covariances towards the pooled one; return moments and shares (C,).
+    """Shrink singular covariances toward the pooled one; return moments and shares (C,).
 
     The moments must be in whitened coordinates.
     """
@@ -151,7 +151,7 @@ def identity_share(covariance: FloatArray, count: float, n_features: int) -> flo
 
 
 def shrink_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments:
-    """Shrink the Gaussians of a class towards the class.
+    """Shrink the Gaussians of a class toward the class.
 
     A subclass may have too few samples for a covariance. Its estimate includes `CLASS_ROWS`
     additional samples per dimension with the covariance pooled over the Gaussians of the class, and

@@ -53,7 +53,7 @@ def fit(
         typer.Option(
             metavar="S|S,S|auto",
             rich_help_panel=MODEL,
-            help="Shrinkage towards the pooled covariance, 0 to 1.",
+            help="Shrinkage toward the pooled covariance, 0 to 1.",
         ),
     ] = None,
     ridge: Annotated[
@@ -61,7 +61,7 @@ def fit(
         typer.Option(
             metavar="R|R,R",
             rich_help_panel=MODEL,
-            help="Shrinkage towards uncorrelated columns, 0 to 1.",
+            help="Shrinkage toward uncorrelated columns, 0 to 1.",
         ),
     ] = None,
     subclasses: Annotated[
