@@ -524,5 +524,5 @@ def test_metadata_are_routed_to_splitter_and_scorer(wine):
         assert set(seen) == {np.sum(groups % 3 == part) for part in range(3)}
         with pytest.raises(TypeError, match="unexpected argument"):
             model.fit(X, y, groups=groups, prices=np.ones(len(y)))
-    with pytest.raises(TypeError, match="enable metadata routing"):
+    with pytest.raises(TypeError, match="enable_metadata_routing=True"):
         OPGDClassifierCV(**SMALL).fit(X, y, costs=np.ones(len(y)))

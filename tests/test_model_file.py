@@ -272,7 +272,7 @@ def test_labels_of_all_training_rows_keep_their_type(tmp_path):
 def test_labels_that_cannot_be_stored_are_refused(tmp_path):
     model = OPGDClassifier(1).fit(X, Y)
     model.classes_ = np.array([1 + 1j, 2, 3])
-    with pytest.raises(TypeError, match=r"its classes_ .*complex128.* cannot be stored"):
+    with pytest.raises(TypeError, match=r"cannot represent its classes_ .*complex128"):
         save_model(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

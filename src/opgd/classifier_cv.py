@@ -77,16 +77,18 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
     For each split and each combination of the hyperparameters other than n_components, the number
-    of components is increased step by step, and existing and new components are optimized jointly;
-    trying many values costs little more than trying the largest. Reduced-rank LDA and regularized
-    discriminant analysis (RDA) on all components are also candidates: they need no optimization
-    and often do best on small samples.
+    of components is increased step by step, and existing and new components are optimized jointly,
+    so trying many numbers of components costs little more than fitting the largest model.
+    Reduced-rank LDA and regularized discriminant analysis (RDA) on all components are also
+    candidates: they need no optimization and often perform best when there are few samples.
 
-    The selected model is fitted to all samples twice: starting from the components that scored best
-    on held-out samples (as in the paper) and from the default initialization. The first fit is
-    kept unless the log-likelihood of the second is higher by more than one percent.
+    The selected model is fitted to all samples twice: once starting from the components that scored
+    best on held-out samples (as in the paper), and once from the default initialization. The first
+    fit is kept unless the log-likelihood of the second is higher by more than one percent.
 
-    With ``calibrate=True``, probabilities are calibrated by a temperature :math:`T`,
+    With ``calibrate=True``, probabilities are calibrated by a temperature :math:`T`. With priors
+    :math:`\pi_k` and Gaussian densities :math:`\phi_k` on the components :math:`V`, the probability
+    of class :math:`k` for sample :math:`x_i` is
 
     .. math::
 
@@ -99,11 +101,12 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         Numbers of components to try. None tries every number from 1 to n_features if
         ``n_features <= 12``; otherwise 1 to 6, then a geometric sequence (ratio about 1.3) up to
         n_features, plus ``n_classes - 1``. The search stops early once the training samples are
-        perfectly separated, or once four successive sizes have improved neither the error nor the
-        log-loss on held-out samples. If numbers are given, only these are candidates: LDA is tried
-        with those up to ``n_classes - 1``, RDA only if n_features is among them.
+        perfectly separated, or once four successive numbers of components have improved neither
+        the error nor the log-loss on held-out samples. If numbers are given, only these are
+        candidates: LDA is tried with those up to ``n_classes - 1``, RDA only if n_features is among
+        them.
     shrinkage : float, "auto" or sequence of these, default=(0, 0.1, 0.5)
-        Values to try; see `OPGDClassifier`. `shrinkage` may include "auto".
+        Values to try, which may include "auto"; see `OPGDClassifier`.
     ridge : float or sequence of float, default=(0, 0.05, 0.3)
         Values to try; see `OPGDClassifier`.
     n_subclasses : int, "auto", dict or sequence of these, default=(1,)
@@ -111,21 +114,23 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     covariance_type : {"diag", "full"} or sequence of these, default=("diag",)
         Values to try; see `OPGDClassifier`.
     cv : int, float, splitter or iterable of splits, default=5
-        Cross-validation scheme. An int is the number of stratified folds, a float between 0 and 1
-        the share of samples in a single stratified validation set (as in the paper). A splitter or
-        an iterable of (train, test) indices is used as in `GridSearchCV`.
+        Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
+        is the fraction of samples in a single stratified validation set (as in the paper). A
+        splitter or an iterable of (train, test) indices is used as in `GridSearchCV`.
     scoring : str or callable, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
-        if ``calibrate=True``; all other scorers see uncalibrated models.
+        if ``calibrate=True``; all other scorers are applied to uncalibrated models.
     calibrate : bool, default=True
-        Whether to fit the temperature on held-out samples. It improves predicted probabilities and
-        does not change predicted classes, unless different priors are passed to `predict`.
+        Whether to fit the temperature on held-out samples. Calibration usually improves the
+        predicted probabilities. It does not change the predicted classes, unless different priors
+        are passed to `predict`.
     rule : {"best", "one_se"}, default="best"
-        How to select a model. "best" is the highest mean score; ties are broken by the lower
-        log-loss, then by fewer parameters. "one_se" is the model with the fewest parameters within
-        one standard error of the best score.
+        How to select a model. "best" selects the model with the highest mean score; ties are
+        broken by lower log-loss, then by fewer parameters. "one_se" selects the model with the
+        fewest parameters among those whose mean score is within one standard error of the best.
     n_jobs : int, default=None
-        Number of parallel processes over splits and hyperparameters. None means 1, -1 all cores.
+        Number of processes among which splits and combinations of hyperparameters are distributed.
+        None means 1; -1 means all cores.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the validation set if `cv` is a float.
     verbose : int, default=0
@@ -134,9 +139,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     Attributes
     ----------
     best_estimator_ : OPGDClassifier
-        The selected model, fitted to all samples, with the temperature. Its attributes
-        (`components_`, `classes_`, `priors_`, `means_`, `covariances_`, `projected_means_`,
-        `projected_variances_`, `gaussian_classes_`, `log_likelihood_`,
+        The selected model, refitted to all samples and calibrated with `temperature_`. Its
+        attributes (`components_`, `classes_`, `priors_`, `means_`, `covariances_`,
+        `projected_means_`, `projected_variances_`, `gaussian_classes_`, `log_likelihood_`,
         `component_log_likelihoods_`, `component_shares_`, `n_components_`, `n_iter_`,
         `n_evaluations_`, `converged_`, `loss_curve_`) are also attributes of this estimator.
     best_params_ : dict
@@ -152,7 +157,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
         `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
         `temperature`, `n_parameters`. If the search stopped earlier on one split than on
-        others, that split's largest model supplies its scores for the larger sizes.
+        others, the scores of that split's largest model are also used for larger numbers of
+        components.
     n_splits_ : int
         Number of splits.
     n_features_in_ : int
@@ -221,8 +227,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         groups : array-like of shape (n_samples,), default=None
             Group of each sample, for splitters such as `GroupKFold`.
         **params : dict
-            Metadata requested by the splitter or the scorer. Requires that scikit-learn's metadata
-            routing is enabled.
+            Metadata requested by the splitter or the scorer. Requires scikit-learn's metadata
+            routing to be enabled.
 
         Returns
         -------
@@ -323,8 +329,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         unknown = set(metadata) - {"sample_weight", "groups"}
         if unknown:
             raise TypeError(
-                f"fit got unexpected metadata {sorted(unknown)}; to pass them to the splitter or "
-                "the scorer, enable metadata routing with sklearn.set_config."
+                f"fit got unexpected arguments {sorted(unknown)}. To pass them to the splitter or "
+                "the scorer, call sklearn.set_config(enable_metadata_routing=True)."
             )
         weights = metadata.get("sample_weight")
         takes_weights = not self._is_quick() and "sample_weight" in (

@@ -461,7 +461,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             self._column_names(),
             notes,
             what=("cluster", "clusters"),
-            advice="set shrinkage to choose the amount",
+            advice="set the parameter shrinkage to choose the amount",
         )
 
     def _check_correlation(self, problem: Problem, components: FloatArray) -> list[str]:

@@ -104,7 +104,9 @@ one of `opgd.baselines`
         data = pack(model, writer.tensors)
         decode_estimator(*unpack(BytesIO(data), len(data)))
     except NotStorable as error:
-        raise TypeError(f"Cannot save this {name}: {error} cannot be stored.") from None
+        raise TypeError(
+            f"Cannot save this {name}: the file format cannot represent {error}."
+        ) from None
     except InvalidContent as error:
         raise ValueError(f"Cannot save this {name}: {error}.") from None
     if left_out:

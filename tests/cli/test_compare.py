@@ -9,7 +9,7 @@ from tests.cli.helpers import assert_call_refused, join_words, run
 def test_methods_to_compare_are_told_apart_by_semicolons():
     refused = run("compare", "train.csv", "-t", "cultivar", "--methods", "LDA,RDA")
     assert refused.code == 2
-    assert "no method 'LDA,RDA'" in refused.err
+    assert "Unknown method 'LDA,RDA'" in refused.err
     assert "semicolons" in refused.err
 
 

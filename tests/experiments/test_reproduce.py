@@ -51,7 +51,7 @@ def test_results_of_other_versions_are_not_mixed(tmp_path):
     store = Store(tmp_path)
     store.note_settings({"versions": {"numpy": "1"}})
     store.note_settings({"versions": {"numpy": "1"}, "data wine": "abc"})
-    with pytest.raises(ValueError, match="other versions"):
+    with pytest.raises(ValueError, match=r"different settings \(versions\)"):
         store.note_settings({"versions": {"numpy": "2"}})
 
 
@@ -167,9 +167,9 @@ def test_a_killed_run_goes_on_to_the_same_table(tmp_path, load):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["everything"], "no experiment 'everything'"),
-        (["vowel", "--datasets", "mnist"], "no data set 'mnist'"),
-        (["vowel", "--methods", "SVM"], "no method 'SVM'"),
+        (["everything"], "Unknown experiment 'everything'"),
+        (["vowel", "--datasets", "mnist"], "Unknown data set 'mnist'"),
+        (["vowel", "--methods", "SVM"], "Unknown method 'SVM'"),
     ],
 )
 def test_the_command_refuses_in_one_sentence(arguments, words, tmp_path):

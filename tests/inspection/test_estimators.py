@@ -47,5 +47,5 @@ def test_errors_of_the_first_axes_need_known_labels():
     some = compute_first_components_errors(model, X, np.where(np.arange(178) % 2, y, 99))
     assert one.shape == some.shape == (3,)
     assert one[0] > one[-1]
-    with pytest.raises(ValueError, match="no label that is a class of the estimator"):
+    with pytest.raises(ValueError, match="None of the labels in y is a class of the estimator"):
         compute_first_components_errors(model, X, np.full(178, 99))

@@ -67,7 +67,7 @@ def test_regions_of_two_axes_are_the_models_predictions():
 
 
 def test_axis_labels_carry_shares(model, mixture):
-    share = f"{100 * model.component_shares_[0]:.0f} %"
+    share = f"{100 * model.component_shares_[0]:.0f}%"
     assert arrays(model, X, Y).axis_labels[0] == f"axis 1 ({share} of the likelihood gain)"
     assert "of the objective gain" in arrays(mixture, X).axis_labels[1]
     assert arrays(ReducedRankLDA().fit(X, Y), X, Y).axis_labels == ["axis 1", "axis 2"]
@@ -117,7 +117,7 @@ def test_legend_says_what_is_drawn_and_covers_nothing(plt, full):
         full, X, Y, level=0.75, mark_errors=True, decision_regions=True, arrows=2, max_rows=100
     )
     words = " ".join(legend_texts(display.ax_))
-    for part in ("class_0", "75 %", f"({display.n_wrong} of 178 rows)", "standard deviations"):
+    for part in ("class_0", "75%", f"({display.n_wrong} of 178 rows)", "standard deviations"):
         assert part in words
     assert display.ax_.get_title() == f"{len(display.scores)} of 178 rows drawn"
     display.figure_.canvas.draw()
@@ -133,4 +133,4 @@ def test_many_classes_have_a_legend_in_columns(plt, rng):
     display = ProjectionDisplay.from_estimator(model, rows, labels)
     texts = legend_texts(display.ax_)
     assert texts[59:61] == ["59", "and 10 more"]
-    assert "90 %" in texts[-1]
+    assert "90%" in texts[-1]

@@ -73,7 +73,7 @@ def test_wrong_arguments_are_named(model, wine, tmp_path):
     with pytest.raises(NotFittedError):
         write_report(OPGDClassifier(), wine.data, wine.target, path=path)
     mixture = OPGDMixture(2, random_state=0).fit(wine.data)
-    with pytest.raises(ValueError, match="to classifiers"):
+    with pytest.raises(ValueError, match="only for classifiers"):
         write_report(mixture, wine.data, X_test=wine.data, y_test=wine.target, path=path)
     assert not path.exists()
 

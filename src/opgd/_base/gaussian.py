@@ -52,19 +52,21 @@ class GaussianModel(BaseModel):
     def typicality(self, X: Any) -> FloatArray:
         r"""Compute how typical samples are of the Gaussian nearest to them.
 
-        The typicality of a sample with scores :math:`z` is the probability, under the nearest
-        Gaussian, of scores at least as far from its mean:
+        The typicality of a sample with scores :math:`z` is the probability that scores drawn from
+        the nearest Gaussian lie at least as far from its mean as :math:`z`. Distances are
+        Mahalanobis distances:
 
         .. math::
 
             \min_c (z - m_c)^\top S_c^{-1} (z - m_c) = d^2, \qquad
             \text{typicality} = P(\chi^2_q \ge d^2)
 
-        with the mean :math:`m_c` and covariance :math:`S_c` of Gaussian :math:`c` in the projection
-        on :math:`q` components. Of samples drawn from the model, at most a share :math:`t` has a
-        typicality below :math:`t` (fewer where Gaussians overlap). A sample with a typicality of
+        where :math:`m_c` and :math:`S_c` are the mean and covariance of Gaussian :math:`c` on the
+        :math:`q` components. At most a fraction :math:`t` of samples drawn from the model have a
+        typicality below :math:`t` (fewer if the Gaussians overlap). A sample with a typicality of
         1e-6 is far from all training samples, so its predicted probabilities are an extrapolation.
-        Typicality depends on the scores only, not on deviations outside the projection.
+        Typicality depends only on the scores; deviations orthogonal to the components are not
+        detected.
 
         Parameters
         ----------

@@ -42,10 +42,10 @@ class PosteriorMixin(ClassifierMixin):
 
     @support_dask
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
-        r"""Compute log joint densities of samples and classes; for two classes, the log odds.
+        r"""Compute the log joint density of each sample and class; for two classes, the log odds.
 
         With priors :math:`\pi_k` and densities :math:`f_k`, the log joint density of a sample
-        :math:`x` is
+        :math:`x` and class :math:`k` is
 
         .. math::
 
@@ -57,9 +57,9 @@ class PosteriorMixin(ClassifierMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
-            Prior probabilities of the classes. Set them where class frequencies differ from those
-            in training. By default, ``priors_`` of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
+            Prior probabilities of the classes. Pass them if the class frequencies in X differ from
+            those in the training data. None uses ``priors_``.
 
         Returns
         -------
@@ -77,9 +77,9 @@ class PosteriorMixin(ClassifierMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
-            Prior probabilities of the classes. Set them where class frequencies differ from those
-            in training. By default, ``priors_`` of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
+            Prior probabilities of the classes. Pass them if the class frequencies in X differ from
+            those in the training data. None uses ``priors_``.
 
         Returns
         -------
@@ -116,14 +116,14 @@ class PosteriorMixin(ClassifierMixin):
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Compute the logarithms of the posterior probabilities of the classes.
 
-        They stay accurate where probabilities round to 0 or 1.
+        The result is accurate even where the probabilities themselves round to 0 or 1.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
-            Prior probabilities of the classes. Set them where class frequencies differ from those
-            in training. By default, ``priors_`` of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
+            Prior probabilities of the classes. Pass them if the class frequencies in X differ from
+            those in the training data. None uses ``priors_``.
 
         Returns
         -------
@@ -140,14 +140,14 @@ class PosteriorMixin(ClassifierMixin):
 
             p_{ik} = \frac{\pi_k f_k(x_i)}{\sum_l \pi_l f_l(x_i)}
 
-        with priors :math:`\pi_k` and densities :math:`f_k`.
+        where :math:`\pi_k` is the prior probability and :math:`f_k` the density of class :math:`k`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        priors : "uniform", array-like of shape (n_classes,) or dict by label, default=None
-            Prior probabilities of the classes. Set them where class frequencies differ from those
-            in training. By default, ``priors_`` of the fit.
+        priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
+            Prior probabilities of the classes. Pass them if the class frequencies in X differ from
+            those in the training data. None uses ``priors_``.
 
         Returns
         -------

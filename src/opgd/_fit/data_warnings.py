@@ -14,7 +14,7 @@ def warn_about_data(
     columns: list[str],
     notes: list[str],
     what: tuple[str, str] = ("class", "classes"),
-    advice: str = "set shrinkage or ridge to choose the amount",
+    advice: str = "set shrinkage or ridge to choose the amount of shrinkage",
 ) -> None:
     """Warn once about all features and classes that needed special treatment.
 
@@ -26,7 +26,7 @@ def warn_about_data(
     notes = list(notes)
     hint = f"; {advice}" if advice else ""
     if len(frame.constant):
-        notes.append(f"Loadings of constant columns are zero: {_list(columns, frame.constant)}")
+        notes.append(f"Loadings are zero for constant columns: {_list(columns, frame.constant)}")
     if len(frame.collinear):
         notes.append(
             "Loadings are shared among collinear columns (linear combinations of the others): "

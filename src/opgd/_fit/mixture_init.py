@@ -29,8 +29,8 @@ from opgd.core.types import FloatArray, IntArray
 
 MIXTURE_INITS = ["auto", "kmeans", "ward"]
 KINDS = (
-    f"one of {MIXTURE_INITS}, a Gaussian mixture, labels, "
-    "or responsibilities (n_samples, n_clusters)"
+    f"one of {MIXTURE_INITS}, a fitted Gaussian mixture, an array of labels, "
+    "or an array of responsibilities of shape (n_samples, n_clusters)"
 )
 MAX_ROWS = 20_000
 """Maximum number of samples to which an initial mixture is fitted."""

@@ -53,7 +53,9 @@ def frame_samples(engine: Engine) -> Frame:
     try:
         frame = make_frame(engine)
     except OverflowError as error:
-        raise ValueError(f"X has values too large to compute with: {error}; rescale X.") from None
+        raise ValueError(
+            f"X contains values that are too large for the computation ({error}); rescale X."
+        ) from None
     if frame.basis.shape[1] == 0:
         raise ValueError("All columns of X are constant; at least one must vary.")
     return frame

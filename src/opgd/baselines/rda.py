@@ -57,7 +57,7 @@ class RegularizedDiscriminantAnalysis(Baseline):
     True
     """
 
-    _advice = "set alpha or gamma to choose the amount"
+    _advice = "set alpha or gamma to choose the amount of shrinkage"
 
     def __init__(self, alpha: float = 0.5, gamma: float = 0.0, *, priors: Any = None) -> None:
         self.alpha = alpha

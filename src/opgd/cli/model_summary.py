@@ -65,7 +65,7 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     names = facts["columns"]
     lines.append(("columns", f"{facts['n_columns']}" + (f": {list_names(names)}" if names else "")))
     if "classes" in facts:
-        target = f" of {sanitize(training['target'])}" if "target" in training else ""
+        target = f" (column {sanitize(training['target'])})" if "target" in training else ""
         lines.append(
             ("classes" + target, _format_counts(facts["classes"], training.get("class_counts")))
         )
@@ -102,7 +102,7 @@ def _format_shares(facts: dict[str, Any]) -> str:
     if not shares:
         return ""
     what = "objective" if "clusters" in facts else "likelihood"
-    percentages = ", ".join(f"{100 * share:.0f} %" for share in shares[:6])
+    percentages = ", ".join(f"{100 * share:.0f}%" for share in shares[:6])
     return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gain)"
 
 

@@ -138,7 +138,7 @@ def select_new_rows(
     elif missing.any() and drop_missing:
         mask = np.logical_not(missing.any(axis=1))
         values = values[mask]
-        terminal.note(f"{count_noun(int(np.sum(~mask)), 'row')} with missing cells dropped.")
+        terminal.note(f"Dropped {count_noun(int(np.sum(~mask)), 'row')} with missing cells.")
     check_complete(table, Numbers(names, values, []), ADVICE_ON_MISSING)
     if not mask.any():
         raise BadInput(f"Every row of {table.source} has missing cells; no row is left.")

@@ -116,5 +116,6 @@ def parse_folds(option: str, text: str) -> int | float:
     if value >= 2 and value.is_integer():
         return int(value)
     raise BadInput(
-        f"{option} must be an integer of at least 2 or a share below 1, got {quote(text)}."
+        f"{option} must be an integer of at least 2 or a fraction between 0 and 1, "
+        f"got {quote(text)}."
     )

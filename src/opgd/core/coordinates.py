@@ -144,7 +144,7 @@ def make_frame(engine: Engine) -> Frame:
     """
     center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
-        raise OverflowError("differences within a column overflow")
+        raise OverflowError("differences between values of a feature overflow")
     constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
     if engine.n_samples <= engine.n_features:

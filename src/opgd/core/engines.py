@@ -40,7 +40,7 @@ Sums = TypeVar("Sums", bound=Addable)
 class _OrderedSum(Generic[Sums]):
     """A sum of numbered results in the order of their numbers, whatever order they arrive in.
 
-    Threads add their results themselves: waking the main thread for every block takes 5 % of the
+    Threads add their results themselves: waking the main thread for every block takes 5% of the
     time of a pass.
     """
 

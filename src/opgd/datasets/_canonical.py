@@ -100,7 +100,7 @@ def match_classes(
     if unknown:
         raise DatasetMismatchError(
             f"the rows of {len(unknown)} of its {info.n_classes} classes ({', '.join(unknown)}) "
-            f"differ from those of {info.title} in the paper"
+            "differ from the data used in the paper"
         )
     if len(set(places)) < len(places):
         raise DatasetMismatchError("two of its classes have the same rows")

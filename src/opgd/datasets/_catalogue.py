@@ -123,5 +123,5 @@ def find_info(name: str) -> DatasetInfo:
     Names are checked before they become part of a path.
     """
     if not isinstance(name, str) or name not in CATALOGUE:
-        raise ValueError(f"There is no data set {name!r}; choose from {', '.join(CATALOGUE)}.")
+        raise ValueError(f"Unknown data set {name!r}; choose from {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]

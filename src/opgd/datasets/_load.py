@@ -71,7 +71,7 @@ def load_dataset(
         return make_bunch(info, X, target)
     if not download:
         raise DatasetUnavailableError(
-            format_advice(info, cache, "may not be fetched (download=False)")
+            format_advice(info, cache, "downloading is disabled (download=False)")
         )
     X, target = fetch(info, cache)
     data = make_bunch(info, X, target)
@@ -104,8 +104,8 @@ def load_file(info: DatasetInfo, path: Path) -> tuple[FloatArray, Strings]:
         return to_canonical(info, read_file(path, FEATURE_NAMES[info.name]))
     except DatasetMismatchError as problem:
         raise DatasetMismatchError(
-            f"{path} is not {info.title} as in the paper{format_note(info)}: {problem}; "
-            "replace the file, or delete it to fetch the data"
+            f"{path} does not contain the {info.title} data used in the paper{format_note(info)}: "
+            f"{problem}; replace the file, or delete it to download the data"
         ) from problem
 
 
@@ -122,8 +122,10 @@ def fetch(info: DatasetInfo, cache: Path) -> tuple[FloatArray, Strings]:
             return to_canonical(info, get(info))
         except (DatasetUnavailableError, DatasetMismatchError) as problem:
             reasons.append(f"{source}: {problem}")
-    summary = "; ".join(reasons) or "no source on the network has it"
-    raise DatasetUnavailableError(format_advice(info, cache, f"could not be fetched ({summary})"))
+    summary = "; ".join(reasons) or "there is no online source"
+    raise DatasetUnavailableError(
+        format_advice(info, cache, f"it could not be downloaded ({summary})")
+    )
 
 
 def format_advice(info: DatasetInfo, cache: Path, what: str) -> str:
@@ -131,9 +133,10 @@ def format_advice(info: DatasetInfo, cache: Path, what: str) -> str:
     named = os.environ.get(FOLDER_VARIABLE)
     first = f"{FOLDER_VARIABLE}={named}" if named else f"the folder given by {FOLDER_VARIABLE}"
     return (
-        f"{info.name} is not on this machine and {what}: put {info.name}.csv.gz or .csv, a table "
-        f"with a header, {info.n_samples} rows, {info.n_features} numeric columns and a column "
-        f"named target, into {first}, or into {cache}; it is {info.origin}{format_note(info)}"
+        f"The data set {info.name} was not found locally, and {what}. Save it as "
+        f"{info.name}.csv.gz or {info.name}.csv in {first} or in {cache}: a table with "
+        f"a header, {info.n_samples} rows, {info.n_features} numeric columns and a column "
+        f"named target. Source: {info.origin}{format_note(info)}"
     )
 
 

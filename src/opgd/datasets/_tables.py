@@ -76,7 +76,7 @@ def read_file(path: Path, feature_names: Sequence[str]) -> Table:
             [row for row in csv.reader(text.splitlines()) if row], feature_names
         )
     except csv.Error as problem:
-        raise DatasetMismatchError(f"it is not a table: {problem}") from problem
+        raise DatasetMismatchError(f"it cannot be read as CSV ({problem})") from problem
 
 
 def parse_with_header(rows: Sequence[Sequence[str]], feature_names: Sequence[str]) -> Table:

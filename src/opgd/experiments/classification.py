@@ -42,7 +42,7 @@ def run_vowel(name: str, replication: int, method: str) -> dict[str, Any]:  # no
 
 
 def run_splits(name: str, replication: int, method: str) -> dict[str, Any]:
-    """Evaluate a method on a random split: 50 % training, 25 % validation, 25 % test.
+    """Evaluate a method on a random split: 50% training, 25% validation, 25% test.
 
     The selected settings are fitted to training and validation samples together. OPGD is then
     initialized at the solution that was best on the validation samples, as in the paper.

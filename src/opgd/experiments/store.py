@@ -82,8 +82,8 @@ class Store:
             different = [name for name in new if name in old and old[name] != new[name]]
             if different:
                 raise ValueError(
-                    f"{self.folder} has results with other {', '.join(different)}; choose another "
-                    "folder or delete this one."
+                    f"{self.folder} contains results computed with different settings "
+                    f"({', '.join(different)}); choose another folder or delete this one."
                 )
             new = old | new
         text = json.dumps(new, indent=2, sort_keys=True) + "\n"

@@ -151,6 +151,6 @@ def compute_first_components_errors(classifier: Any, X: Any, y: Any) -> FloatArr
     codes = encode_classes(classifier, y)
     labeled = codes >= 0
     if not labeled.any():
-        raise ValueError("y has no label that is a class of the estimator.")
+        raise ValueError("None of the labels in y is a class of the estimator (classes_).")
     predicted = predict_by_first_components(classifier, rows)
     return np.array([np.mean((prediction != codes)[labeled]) for prediction in predicted])

@@ -82,7 +82,7 @@ def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str)
 def compute_calibration(confidence: FloatArray, is_correct: AnyArray) -> dict[str, list[float]]:
     """Compute a calibration curve: bins of width 0.1 by predicted probability, without empty ones.
 
-    Each bin has the accuracy with its 95 % Wilson interval.
+    Each bin has the accuracy with its 95% Wilson interval.
     """
     bins = np.clip(np.ceil(confidence * N_BINS).astype(int) - 1, 0, N_BINS - 1)
     counts = np.bincount(bins, minlength=N_BINS)

@@ -18,8 +18,8 @@ def shorten(text: str, max_length: int = MAX_LENGTH) -> str:
 def format_percentage(share: float) -> str:
     """Return a share as a whole percentage."""
     if 0 < share < 0.005:
-        return "< 1 %"
-    return f"{100 * share:.0f} %".replace("-0 %", "0 %")
+        return "< 1%"
+    return f"{100 * share:.0f}%".replace("-0%", "0%")
 
 
 def label_axes(estimator: Any, axes: list[int]) -> list[str]:

@@ -46,7 +46,7 @@ def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, limits: Fl
 
 
 def widen_limits(arrows: Arrows, origin: FloatArray, limits: FloatArray) -> FloatArray:
-    """Return limits with room for the names at the tips, 1.5 % of the width per character."""
+    """Return limits with room for the names at the tips, 1.5% of the width per character."""
     tips = (origin + arrows.factor * arrows.shifts)[:, 0]
     width = limits[1, 0] - limits[0, 0]
     lengths = [0.02 + 0.015 * min(len(name), MAX_ARROW_LABEL) for name in arrows.names]

@@ -141,7 +141,7 @@ class PairsDisplay:
             from matplotlib.lines import Line2D
 
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            names.append(f"ellipse: {100 * self.level:.3g} % region of a\nGaussian of the model")
+            names.append(f"ellipse: {100 * self.level:.3g}% region of a\nGaussian of the model")
         outside = many and ax is None  # there is little room above the diagonal
         anchor = grid[0, 0].figure if outside else grid[0, 0]
         draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)

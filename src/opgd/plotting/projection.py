@@ -97,7 +97,7 @@ class ProjectionDisplay:
     >>> display.scores.shape
     (178, 2)
     >>> display.axis_labels[0]
-    'axis 1 (78 % of the likelihood gain)'
+    'axis 1 (78% of the likelihood gain)'
     """
 
     scores: FloatArray
@@ -181,7 +181,7 @@ class ProjectionDisplay:
             Number of features to draw as arrows, those with the largest effect on the two scores.
             An arrow starts at the mean and shows the change of the scores, by simple regression,
             if the feature increases by `factor` standard deviations. The factor is the same for
-            all arrows, so that the longest spans 40 % of the plot, and is shown in the legend.
+            all arrows, so that the longest spans 40% of the plot, and is shown in the legend.
         max_rows : int or None, default=20000
             Maximum number of samples to draw, or None for all. Larger data are subsampled at
             random with a fixed seed, stratified by class, and the title shows both numbers.
@@ -302,7 +302,7 @@ class ProjectionDisplay:
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
             shape = "ellipse" if is_plane else "bar"
             owner = "of the model" if projected.same_groups else "of a cluster"
-            names.append(f"{shape}: {100 * self.level:.3g} % region of a\nGaussian {owner}")
+            names.append(f"{shape}: {100 * self.level:.3g}% region of a\nGaussian {owner}")
         if mark_errors:
             ring = {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
             handles.append(Line2D([], [], linestyle="", color=INK, **ring))  # type: ignore[arg-type]

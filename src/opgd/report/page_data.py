@@ -120,7 +120,7 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
         return [
             make_grouping("class", group_names, picture.labels),
             make_grouping("predicted class", group_names, picture.predicted),
-            make_grouping("right or wrong", ["right", "wrong"], is_wrong),
+            make_grouping("correctness", ["correct", "misclassified"], is_wrong),
         ]
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):

@@ -147,7 +147,7 @@ def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups:
         raise ValueError("X_test and y_test must be passed together.")
     if is_mixture and X_test is not None:
         raise ValueError(
-            "X_test and y_test apply to classifiers only; a mixture has no labels to test."
+            "X_test and y_test can be passed only for classifiers, got a mixture model."
         )
     if not is_mixture and y is None:
         raise ValueError("A report on a classifier needs y, the labels of X.")
@@ -202,9 +202,11 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         facts.append(("Log-likelihood", f"{estimator.log_likelihood_:.6g}"))
     if hasattr(estimator, "best_params_"):
         settings = ", ".join(f"{key}={value}" for key, value in estimator.best_params_.items())
-        facts.append(("Selected settings", settings[:MAX_VALUE_LENGTH]))
-        facts.append(("Cross-validation score", f"{estimator.best_score_:.3f}"))
-        facts.append(("Temperature", f"{estimator.temperature_:.2f}"))
+        facts.append(("Selected parameters", settings[:MAX_VALUE_LENGTH]))
+        scoring = estimator.scoring
+        scorer = f" ({scoring})" if isinstance(scoring, str) else ""
+        facts.append((f"Cross-validation score{scorer}", f"{estimator.best_score_:.3f}"))
+        facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
     return facts
 
 

@@ -110,7 +110,7 @@ def _parse_methods(text: str) -> str | list[str]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise BadInput(
-            f"There is no method {quote(unknown[0])} (--methods). Choose from, separated by "
+            f"Unknown method {quote(unknown[0])} (--methods). Choose from, separated by "
             f"semicolons: {'; '.join(known)}."
         )
     return names

@@ -26,7 +26,7 @@ def demo(
 ) -> None:
     """Fit a model to a data set of scikit-learn and write the tables, the model and a report."""
     if table not in AXES:
-        raise BadInput(f"There is no demo {quote(table)}; choose one of {', '.join(AXES)}.")
+        raise BadInput(f"Unknown demo {quote(table)}; choose one of {', '.join(AXES)}.")
 
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 

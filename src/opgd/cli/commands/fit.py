@@ -222,5 +222,7 @@ def _parse_list(
         except ValueError:
             kind = "an integer" if parse is int else "a number"
             alternative = " or auto" if word or option == "--axes" else ""
-            raise BadInput(f"{option} must be {kind}{alternative}, got {quote(part)}.") from None
+            raise BadInput(
+                f"Each value of {option} must be {kind}{alternative}, got {quote(part)}."
+            ) from None
     return values

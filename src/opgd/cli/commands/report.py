@@ -108,7 +108,7 @@ def _check_options(
     if model.is_classifier and target is None:
         raise BadInput("The model file does not name a label column; add --target COL.")
     if test is not None and not model.is_classifier:
-        raise BadInput("--test applies to classifiers only; clusters have no labels to test.")
+        raise BadInput("--test can be used only with a classifier; this model is a clustering.")
     if groups is not None and not model.is_classifier:
         raise BadInput("--groups applies to classifiers only; clusters are not cross-validated.")
 
@@ -143,7 +143,7 @@ def _read_labeled(
     if missing.any() and not drop_missing:
         raise BadInput(
             f"Column {quote(target)} of {table.source} has no label in "
-            f"{list_rows(rows.table.row_numbers[missing])}; --drop-missing drops them."
+            f"{list_rows(rows.table.row_numbers[missing])}; pass --drop-missing to drop such rows."
         )
     group_labels = None if groups is None else encode_groups(rows.table, groups)[~missing]
     return LabeledRows(rows.X[~missing], labels[~missing], group_labels)

@@ -20,7 +20,11 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")] = -1,
     out: Annotated[Path, typer.Option(help="Results folder.")] = Path("results"),
     own_settings: Annotated[
-        bool, typer.Option("--own/--no-own", help="Settings of opgd instead of those of the paper.")
+        bool,
+        typer.Option(
+            "--own/--no-own",
+            help="Use the settings recommended by opgd instead of those of the paper.",
+        ),
     ] = False,
 ) -> None:
     """Run the experiments of the paper; finished results in the folder are reused."""
@@ -64,4 +68,4 @@ def _check_names(
     """Raise ValueError for the first unknown name."""
     for name in names:
         if name not in known:
-            raise ValueError(f"There is no {kind} {name!r}; choose from {separator.join(known)}.")
+            raise ValueError(f"Unknown {kind} {name!r}; choose from {separator.join(known)}.")

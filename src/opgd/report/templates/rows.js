@@ -19,9 +19,9 @@ report.rows = (() => {
     return { color: data.colors[code % data.colors.length], symbol: hollow ? symbol + "-open" : symbol };
   }
 
-  // "right or wrong" has fixed colors and symbols
+  // "correctness" has fixed colors and symbols
   const styleOf = (coloring, code) =>
-    coloring.name === "right or wrong" && code >= 0
+    coloring.name === "correctness" && code >= 0
       ? { color: code ? "#bd1f01" : "#94a4a2", symbol: code ? "x" : "circle" }
       : groupStyle(code);
 
@@ -67,7 +67,7 @@ report.rows = (() => {
   function facts(i, maxColumns) {
     const pairs = [["row", name(i)]];
     for (const grouping of groupings) {
-      if (grouping.name !== "right or wrong") pairs.push([grouping.name, groupName(grouping, grouping.codes[i])]);
+      if (grouping.name !== "correctness") pairs.push([grouping.name, groupName(grouping, grouping.codes[i])]);
     }
     for (const { name, numbers } of [...values, ...columns.slice(0, maxColumns)]) pairs.push([name, formatNumber(numbers()[i])]);
     return pairs;

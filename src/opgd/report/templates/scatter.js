@@ -5,7 +5,7 @@ report.scatter = (() => {
   const coordinates = [...rows.axes, ...rows.pca, ...rows.columns];
   const colorings = [...rows.groupings, ...rows.values, ...rows.columns];
   const state = { x: 0, y: 1, coloring: colorings[0], shown: null, selected: new Set(), marked: null, parts: [] };
-  const ELLIPSE = 2.145966; // Mahalanobis radius that contains 90 % of a Gaussian in two dimensions
+  const ELLIPSE = 2.145966; // Mahalanobis radius that contains 90% of a Gaussian in two dimensions
 
   function fillSelect(select, quantities, labels) {
     const groups = {};

@@ -53,7 +53,7 @@ report.selection = (() => {
     let row = report.data.names ? report.data.names.indexOf(wanted) : -1;
     if (row < 0 && /^\d+$/.test(wanted)) row = rows.positions.indexOf(Number(wanted));
     if (row >= 0) return pin(row);
-    byId("details").replaceChildren(element("p", `Row ${shortText(wanted)} is not among the rows that are drawn.`));
+    byId("details").replaceChildren(element("p", `Row ${shortText(wanted)} is not among the rows shown.`));
     byId("details").hidden = false;
   }
 
@@ -62,7 +62,7 @@ report.selection = (() => {
     state.selected = new Set(indices);
     const any = state.selected.size > 0;
     byId("clear").disabled = byId("download").disabled = !any;
-    byId("selected").textContent = any ? describeSelection() : "No rows selected. Drag with Box or Lasso to select rows.";
+    byId("selected").textContent = any ? describeSelection() : "No rows selected. Use the Box or Lasso tool to select rows.";
     drawing = true;
     return Plotly.relayout(plot, { selections: [] }).then(draw).finally(() => { drawing = false; });
   }

@@ -33,8 +33,8 @@ report.tour = (() => {
 
   function draw() {
     const t = Number(slider.value);
-    byId("tour-value").textContent = `${Math.round(100 * t)} %`;
-    slider.setAttribute("aria-valuetext", `${Math.round(100 * t)} % of the way to the axes`);
+    byId("tour-value").textContent = `${Math.round(100 * t)}%`;
+    slider.setAttribute("aria-valuetext", `${Math.round(100 * t)}% of the way to the axes`);
     const [x, y] = picture(t);
     const traces = rows.parts(state.coloring, state.shown).map((part) => rows.trace(part, state.coloring, x, y));
     const layout = report.layout();
