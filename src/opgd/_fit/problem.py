@@ -54,7 +54,7 @@ def frame_samples(engine: Engine) -> Frame:
         frame = make_frame(engine)
     except OverflowError as error:
         raise ValueError(
-            f"X contains values that are too large for the computation ({error}); rescale X."
+            f"X contains values too large for the computation ({error}); rescale X."
         ) from None
     if frame.basis.shape[1] == 0:
         raise ValueError("All columns of X are constant; at least one must vary.")

@@ -131,7 +131,7 @@ def feature_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, Float
         units = np.where(largest > 0, largest, 1.0)
         deviations = units * np.sqrt(shares @ (differences / units) ** 2)
     if not np.all(np.isfinite(deviations)):
-        raise ValueError("X contains values that are too large for the computation; rescale X.")
+        raise ValueError("X contains values too large for the computation; rescale X.")
     constant = deviations <= 8 * np.finfo(X.dtype).eps * np.abs(center)
     if np.all(constant):
         raise ValueError("All features of X are constant; at least one must vary.")
