@@ -31,8 +31,8 @@ class MixtureDiscriminantAnalysis(Baseline):
     Parameters
     ----------
     n_subclasses : int, dict or "auto", default=3
-        Number of Gaussians per class: one number for all classes, a dict by label, or "auto", as in
-        `OPGDClassifier`.
+        Number of Gaussians per class: one number for all classes, a dict with labels as keys, or
+        "auto", as in `OPGDClassifier`.
     covariance_type : {"tied", "full"}, default="tied"
         One covariance for all Gaussians, or one for each.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
