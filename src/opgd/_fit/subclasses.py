@@ -29,7 +29,7 @@ AUTO = 0
 
 
 def check_n_subclasses(n_subclasses: Any, classes: AnyArray) -> IntArray:
-    """Return the number of Gaussians of each class, from an int, a dict {label: number} or "auto"."""
+    """Return the number of Gaussians per class, from an int, a dict {label: number} or "auto"."""
     if isinstance(n_subclasses, str):
         check_choice("n_subclasses", n_subclasses, ["auto"])
         return np.full(len(classes), AUTO)
