@@ -170,7 +170,7 @@ class OPGDClassifier(ProjectionClassifier):
         n_subclasses: Any = 1,
         covariance_type: str = "diag",
         shrinkage: float | str = 0.0,
-        ridge: float = 0.0,
+        ridge: float | str = "auto",
         priors: Any = None,
         init: Any = "auto",
         n_init: int = 1,

@@ -136,7 +136,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
         *,
         covariance_type: str = "diag",
         shrinkage: float | str = 0.0,
-        ridge: float = 0.0,
+        ridge: float | str = "auto",
         priors: Any = None,
         unlabeled: Any = None,
         n_rounds: int = 6,

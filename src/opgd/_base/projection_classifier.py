@@ -7,7 +7,8 @@ import numpy as np
 
 from opgd._base.gaussian import GaussianClassifier, describe_projection
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.initialization import COMPONENT_INITS, make_starts
+from opgd._fit.exploration import MAX_RUNS
+from opgd._fit.initialization import COMPONENT_INITS, Start, has_names, make_starts
 from opgd._fit.normal_form import describe_gaussians, order_result
 from opgd._fit.problem import Problem, default_n_components, limit_n_components
 from opgd._fit.search import search
@@ -31,7 +32,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
     n_components: int | None
     covariance_type: str
     shrinkage: float | str
-    ridge: float
+    ridge: float | str
     priors: Any
     init: Any
     n_init: int
@@ -47,15 +48,23 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
         if self.shrinkage != "auto":
             check_share("shrinkage", self.shrinkage, word="auto")
-        check_share("ridge", self.ridge)
-        if isinstance(self.init, str) or np.ndim(self.init) == 0:
-            check_choice("init", self.init, COMPONENT_INITS)
+        if self.ridge != "auto":
+            check_share("ridge", self.ridge, word="auto")
+        self._check_init()
         check_integer("n_init", self.n_init, 1)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("verbose", self.verbose)
         check_flag("subsample", self.subsample)
         check_n_jobs(self.n_jobs)
+
+    def _check_init(self) -> None:
+        init = self.init
+        if isinstance(init, list | tuple) and has_names(init):
+            for name in init:
+                check_choice("Each name in init", name, [n for n in COMPONENT_INITS if n != "auto"])
+        elif isinstance(init, str) or np.ndim(init) == 0:
+            check_choice("init", init, COMPONENT_INITS)
 
     def _describe(
         self, problem: Problem, classes: AnyArray, directions: FloatArray
@@ -71,8 +80,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             self,
             data,
             lambda directions: self._describe(problem, classes, directions),
-            # at most two starts are compared before the first search continues with one of them
-            (self.n_init + 1) * self.max_iter,
+            (self.n_init + MAX_RUNS) * self.max_iter,
         )
 
     def _optimize(
@@ -98,14 +106,16 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             rng=rng,
             on_iteration=progress.reporter(self.verbose, total_weight, "log-likelihood"),
             # given components are a better start than those of a subsample
-            subsample=self.subsample and isinstance(self.init, str) and last is None,
+            subsample=self.subsample and has_names(self.init) and last is None,
         )
-        return *order_result(problem, result), notes
+        directions, summary = order_result(problem, result.best)
+        summary |= {"search_": result.table, "ridge_": problem.ridge}
+        return directions, summary, notes
 
     def _count_components(self, problem: Problem) -> tuple[int, list[str]]:
         rank, n_requested = problem.coordinates.rank, self.n_components
         if n_requested is None:
-            is_array = not isinstance(self.init, str)
+            is_array = not has_names(self.init)
             n_requested = (
                 len(self.init) if is_array else default_n_components(rank, len(problem.priors))
             )
@@ -117,11 +127,14 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
         n_components: int,
         rng: np.random.RandomState,
         last: FloatArray | None,
-    ) -> list[FloatArray]:
+    ) -> list[Start] | int:
+        """Return the starts of the search, or the number of components to explore many starts."""
         if last is not None and last.shape == (n_components, self.n_features_in_):
             with suppress(ValueError):  # samples may no longer vary along the last components
                 return make_starts(problem, last, n_components, rng)
         init = self.init
-        if not isinstance(init, str):
+        if isinstance(init, str) and init == "auto":
+            return n_components
+        if not has_names(init):
             init = check_components_init(init, self.n_components, self.n_features_in_)
         return make_starts(problem, init, n_components, rng)

@@ -1,6 +1,7 @@
 """Initial components, by a named method or given by the user."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,21 @@ from opgd.core.types import FloatArray
 COMPONENT_INITS = ["auto", "lda", "paper", "pca", "random", "save"]
 
 
+@dataclass(frozen=True)
+class Start:
+    """Initial directions of length one, and the name of their method."""
+
+    name: str
+    directions: FloatArray  # (q, R)
+
+
 def make_starts(
     problem: Problem, init: Any, n_components: int, rng: np.random.RandomState
-) -> list[FloatArray]:
-    """Compute initial directions of length one; two candidates for "auto".
+) -> list[Start]:
+    """Compute initial directions.
 
-    `init` is one of `COMPONENT_INITS`, or components of shape (n_components or more, n_features).
+    `init` is a name of `COMPONENT_INITS` other than "auto", a sequence of such names, or components
+    of shape (n_components or more, n_features).
     """
     coordinates, classes = problem.coordinates, problem.classes
     methods: dict[str, Callable[[], FloatArray]] = {
@@ -27,10 +37,20 @@ def make_starts(
         "paper": lambda: starts.paper_axes(coordinates, classes, n_components),
         "random": lambda: starts.random_axes(coordinates.rank, n_components, rng),
     }
-    if not isinstance(init, str):
-        return [starts.normalize_rows(convert_components(problem, init[:n_components]))]
-    names = ("lda", "pca") if init == "auto" else (init,)
-    return [starts.normalize_rows(methods[name]()) for name in names]
+    if not has_names(init):
+        directions = convert_components(problem, init[:n_components])
+        return [Start("init", starts.normalize_rows(directions))]
+    names = [init] if isinstance(init, str) else init
+    return [Start(name, starts.normalize_rows(methods[name]())) for name in names]
+
+
+def has_names(init: Any) -> bool:
+    """Return whether `init` is a name or a sequence of names, rather than components."""
+    return isinstance(init, str) or (
+        isinstance(init, list | tuple)
+        and len(init) > 0
+        and all(isinstance(name, str) for name in init)
+    )
 
 
 def convert_components(problem: Problem, components: FloatArray, name: str = "init") -> FloatArray:

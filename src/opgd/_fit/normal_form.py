@@ -6,7 +6,6 @@ import numpy as np
 
 from opgd._fit.problem import Problem
 from opgd.core import starts
-from opgd.core.coordinates import Coordinates
 from opgd.core.ordering import order_components
 from opgd.core.solvers import SolverResult
 from opgd.core.types import FloatArray
@@ -22,14 +21,7 @@ def normalize(problem: Problem, directions: FloatArray) -> FloatArray:
     if problem.objective.form.spans_only:
         span = np.linalg.qr(directions.T)[0].T
         directions = starts.lda_axes(problem.classes.mapped(span.T), len(span)) @ span
-    return fix_signs(problem.coordinates, starts.normalize_rows(directions))
-
-
-def fix_signs(coordinates: Coordinates, directions: FloatArray) -> FloatArray:
-    """Flip directions so that the largest loading on standardized features is positive."""
-    loadings = directions @ coordinates.whitener.T @ coordinates.basis.T
-    largest = loadings[np.arange(len(loadings)), np.argmax(np.abs(loadings), axis=1)]
-    return directions * np.where(largest < 0, -1.0, 1.0)[:, None]
+    return starts.fix_signs(problem.coordinates, starts.normalize_rows(directions))
 
 
 def order_result(problem: Problem, result: SolverResult) -> tuple[FloatArray, dict[str, Any]]:

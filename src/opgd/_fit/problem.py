@@ -1,6 +1,7 @@
 """Set up the optimization problem from samples and settings."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.regularization import shrink_to_classes, whiten_classes
+from opgd.core.ridge import estimate_ridge
 from opgd.core.targets import Labeled, Mixed
 from opgd.core.types import FloatArray, IntArray
 
@@ -22,6 +24,11 @@ class Prepared:
 
     frame: Frame
     classes: Moments  # of sphered samples
+
+    @cached_property
+    def estimated_ridge(self) -> float:
+        """Return the ridge that "auto" selects."""
+        return estimate_ridge(self.frame, self.classes)
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class Problem:
     priors: FloatArray  # (K,)
     borrowed: FloatArray  # (C,), shares of the pooled covariance in singular covariances
     within_borrowed: float  # share of the identity in a singular pooled covariance
+    ridge: float = 0.0
 
     def project(self, directions: FloatArray) -> FittedProjection:
         """Return the projection on directions (q, R) with the Gaussians of the problem."""
@@ -74,7 +82,7 @@ def pose(
     n_subclasses: IntArray | None = None,
     covariance_type: str,
     shrinkage: float | str = 0.0,
-    ridge: float = 0.0,
+    ridge: float | str = 0.0,
 ) -> Problem:
     """Set up the problem of labeled samples; samples labeled -1 target the largest joint density.
 
@@ -83,8 +91,10 @@ def pose(
     priors : ndarray of shape (K,)
     n_subclasses : ndarray of shape (K,) or None
         Number of Gaussians of each class; None for one each.
+    shrinkage, ridge : numbers from 0 to 1, or "auto"
     """
     frame, classes = prepared.frame, prepared.classes
+    ridge = prepared.estimated_ridge if isinstance(ridge, str) else ridge
     whitening = whiten_classes(frame, classes, ridge)
     coordinates = whitening.coordinates
     gaussians, gaussian_classes = classes, np.arange(classes.n_groups)
@@ -113,6 +123,7 @@ def pose(
         priors,
         borrowed,
         whitening.borrowed,
+        ridge,
     )
 
 

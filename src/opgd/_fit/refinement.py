@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from opgd._fit.exploration import OnIteration
+from opgd._fit.initialization import Start
 from opgd._fit.normal_form import order_result
 from opgd._fit.problem import Problem
-from opgd._fit.search import OnIteration, search
+from opgd._fit.search import search
 from opgd.core import starts
 from opgd.core.coordinates import (
     Coordinates,
@@ -186,12 +188,12 @@ def refine(
     """Search for a projection from `start`, then run EM inside it."""
     result = search(
         problem,
-        [start],
+        [Start("clusters", start)],
         max_iter=max_iter,
         tol=tol,
         on_iteration=on_iteration,
         subsample=subsample,
-    )
+    ).best
     directions, summary = order_result(problem, result)
     objective = problem.objective
     scores = score_engine(objective.engine, directions @ objective.whitener.T)

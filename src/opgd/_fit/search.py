@@ -1,11 +1,14 @@
 """The search for a projection: comparison of starts, random restarts, and subsampling."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from opgd._fit.exploration import Explorer, OnIteration, Run, tabulate_runs
+from opgd._fit.initialization import Start
 from opgd._fit.problem import Problem
 from opgd._utils.warnings import warn_not_converged
 from opgd.core import starts
@@ -28,13 +31,18 @@ NOISE = 1.0
 NOISE_ITERATIONS = 5
 """A search on m samples ends when this many iterations gain less than NOISE / sqrt(m)."""
 
-OnIteration = Callable[[str, FloatArray, float], None]
-"""Called with the name of the run, the directions and the value after every iteration."""
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The best result of a search, and a table of all its runs."""
+
+    best: SolverResult
+    table: dict[str, Any]
 
 
 def search(
     problem: Problem,
-    initial: list[FloatArray],
+    initial: Sequence[Start] | int,
     *,
     max_iter: int,
     tol: float,
@@ -42,28 +50,55 @@ def search(
     n_random: int = 0,
     rng: np.random.RandomState | None = None,
     subsample: bool = False,
-) -> SolverResult:
-    """Optimize from the best initial directions and from random ones; return the best result.
+) -> SearchResult:
+    """Optimize from initial directions and from random ones; return the best result.
 
-    The best initial directions are those with the largest value after a few iterations. With
-    `subsample` and many samples, searches first run on subsamples, whose results are the starts of
-    the search on all samples.
+    Parameters
+    ----------
+    initial : starts, of which the one with the largest value after a few iterations is used, or
+        a number of components, for which `Explorer` compares many starts
+    n_random : number of further searches from random directions
+    subsample : whether to search on subsamples first, if there are many samples
     """
-    climber = _Climber(problem.objective, max_iter, tol, on_iteration)
+    objective = problem.objective
+    n_samples = objective.engine.n_samples
+    n_components = initial if isinstance(initial, int) else len(initial[0].directions)
+    samples: tuple[Objective, ...] = ()
     if subsample and max_iter:
-        climber = replace(climber, samples=growing_samples(problem.objective, initial[0].size))
-    best = climber.race(initial)
+        samples = growing_samples(objective, n_components * problem.coordinates.rank)
+    climber = _Climber(objective, max_iter, tol, on_iteration, samples)
+    if isinstance(initial, int):
+        explorer = Explorer(
+            problem,
+            samples[0] if samples else objective,
+            n_components,
+            max_iter,
+            tol,
+            on_iteration,
+            subsample,
+        )
+        best, runs = explorer.explore(), explorer.runs
+        if samples and not explorer.stopped:
+            rest = replace(climber, samples=samples[1:]).climb([best.directions], "all samples")
+            best = replace(rest, n_evaluations=rest.n_evaluations + best.n_evaluations)
+            runs = [*runs, Run("all samples", best.directions, best, n_samples)]
+    else:
+        best = climber.race(initial)
+        name = ", ".join(start.name for start in initial)
+        runs = [Run(name, best.directions, best, n_samples)]
     n_evaluations = best.n_evaluations
     for number in range(n_random):
         assert rng is not None
-        start = starts.random_axes(problem.coordinates.rank, len(initial[0]), rng)
-        run = climber.climb([start], f"search {number + 2}")
-        n_evaluations += run.n_evaluations
-        best = max(best, run, key=lambda result: result.value)
+        start = starts.random_axes(problem.coordinates.rank, n_components, rng)
+        result = climber.climb([start], f"search {number + 2}")
+        n_evaluations += result.n_evaluations
+        runs = [*runs, Run(f"search {number + 2}", result.directions, result, n_samples)]
+        best = max(best, result, key=lambda result: result.value)
     if best.n_iter >= max_iter > 0 and not best.converged:
-        value = best.value * problem.objective.engine.total_weight
+        value = best.value * objective.engine.total_weight
         warn_not_converged("The projection has", max_iter, f" (objective {value:.6g})")
-    return replace(best, n_evaluations=n_evaluations)
+    table = tabulate_runs(runs, objective.engine.total_weight)
+    return SearchResult(replace(best, n_evaluations=n_evaluations), table)
 
 
 @dataclass(frozen=True)
@@ -76,13 +111,13 @@ class _Climber:
     on_iteration: OnIteration
     samples: tuple[Objective, ...] = ()
 
-    def race(self, initial: list[FloatArray]) -> SolverResult:
+    def race(self, initial: Sequence[Start]) -> SolverResult:
         """Run a few iterations from every start, and continue the best run."""
         if self.samples or len(initial) == 1:
-            return self.climb(initial, "search 1")
+            return self.climb([start.directions for start in initial], "search 1")
         few = min(RACE_ITERATIONS, self.max_iter)
         best = select_best_run(
-            [self._run(start, f"start {i + 1}", few) for i, start in enumerate(initial)]
+            [self._run(start.directions, f"start {start.name}", few) for start in initial]
         )
         if few == self.max_iter or best.converged:
             return best

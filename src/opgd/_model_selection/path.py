@@ -101,8 +101,10 @@ def grow_path(problem: Problem, counts: list[int]) -> Iterator[FloatArray]:
     directions = np.empty((0, problem.coordinates.rank))
     for count in counts:
         if len(directions) == 0:
-            candidates = make_starts(problem, "auto", count, rng)
-            runs = [maximize(objective, start, max_iter=10, tol=PATH_TOL) for start in candidates]
+            runs = [
+                maximize(objective, start.directions, max_iter=10, tol=PATH_TOL)
+                for start in make_starts(problem, ("lda", "pca"), count, rng)
+            ]
             start = select_best_run(runs).directions
         else:
             additions = next_directions(problem, directions, count - len(directions))

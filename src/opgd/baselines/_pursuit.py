@@ -7,7 +7,6 @@ import numpy as np
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.normal_form import fix_signs
 from opgd._utils.validation import check_integer, check_n_components, check_positive
 from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
 from opgd.baselines._axis_densities import BLOCK_CELLS, AxisDensities, CommonVariance, LineMixture
@@ -21,7 +20,7 @@ from opgd.baselines._posterior import (
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_sum_by_group
 from opgd.core.solvers import CONVERGED, SolverResult, join_runs, maximize, select_best_run
-from opgd.core.starts import lda_axes
+from opgd.core.starts import fix_signs, lda_axes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 DEFAULT_COMPONENTS = 2

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.normal_form import fix_signs
 from opgd._utils.validation import check_integer, check_positive
 from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._base import (
@@ -21,7 +20,7 @@ from opgd.baselines._base import (
 from opgd.core.coordinates import column_coordinates
 from opgd.core.regularization import whiten_classes
 from opgd.core.solvers import maximize
-from opgd.core.starts import leading_vectors
+from opgd.core.starts import fix_signs, leading_vectors
 from opgd.core.types import FloatArray
 
 ITERATIONS_PER_START = 40

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.normal_form import fix_signs
 from opgd._fit.problem import default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.validation import check_integer, check_positive
@@ -15,7 +14,7 @@ from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.gaussians import DiagonalForm
 from opgd.core.objective import Objective
 from opgd.core.solvers import maximize
-from opgd.core.starts import lda_axes
+from opgd.core.starts import fix_signs, lda_axes
 from opgd.core.types import FloatArray
 
 

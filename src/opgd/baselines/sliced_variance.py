@@ -3,10 +3,9 @@
 from typing import Any
 
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.normal_form import fix_signs
 from opgd._fit.problem import pose
 from opgd.baselines._base import Baseline, Solution, Task, count_components
-from opgd.core.starts import normalize_rows, save_axes
+from opgd.core.starts import fix_signs, normalize_rows, save_axes
 
 
 class SlicedAverageVariance(ProjectionMixin, Baseline):

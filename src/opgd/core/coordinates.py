@@ -121,13 +121,14 @@ class Frame:
 
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
         """Compute moments by group of sphered samples, (n_groups, R[, R])."""
-        return group_moments(self.engine, n_groups, self._sphere(), groups)
+        return group_moments(self.engine, n_groups, self.row_map(), groups)
 
     def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
         """Compute moments of sphered samples from shares in groups; `width` as in `Engine.sum`."""
-        return soft_moments(self.engine, memberships, self._sphere(), width)
+        return soft_moments(self.engine, memberships, self.row_map(), width)
 
-    def _sphere(self) -> RowMap:
+    def row_map(self) -> RowMap:
+        """Return the function that maps a block of the engine to its sphered rows."""
         return RowBlock.centered if self.sphered else multiply_rows_by(self.sphering)
 
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:

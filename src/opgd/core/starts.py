@@ -93,6 +93,29 @@ def random_axes(rank: int, n_components: int, rng: np.random.RandomState) -> Flo
     return orthonormal.T
 
 
+def spread_axes(
+    coordinates: Coordinates, classes: Moments, n_components: int, rng: np.random.RandomState
+) -> FloatArray:
+    """Draw random directions with the total covariance of the samples, (n_components, R).
+
+    Directions along which the class means differ are more probable than others. The draws refer to
+    a basis that does not depend on the units or the order of the features: eigenvectors of
+    Sigma_B + sum_k pi_k (I - Sigma_k)^2, with fixed signs.
+    """
+    departures = np.eye(coordinates.rank) - classes.covariances
+    matrix = classes.between + np.tensordot(classes.priors, departures @ departures, axes=1)
+    basis = fix_signs(coordinates, leading_vectors(matrix)[1])
+    spread = np.sqrt(np.einsum("ij,jk,ik->i", basis, classes.total, basis))
+    return rng.normal(size=(n_components, len(spread))) * spread @ basis
+
+
+def fix_signs(coordinates: Coordinates, directions: FloatArray) -> FloatArray:
+    """Flip directions so that the largest loading on standardized features is positive."""
+    loadings = directions @ coordinates.whitener.T @ coordinates.basis.T
+    largest = loadings[np.arange(len(loadings)), np.argmax(np.abs(loadings), axis=1)]
+    return directions * np.where(largest < 0, -1.0, 1.0)[:, None]
+
+
 def normalize_rows(directions: FloatArray) -> FloatArray:
     """Scale directions to length one, that is, to pooled within-class variance one."""
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)
