@@ -105,7 +105,7 @@ def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | 
     fitted = {key: reader.decode(value) for key, value in content["fitted"].items()}
     inner = _rebuild_estimators(parts, upgrade_estimators(content, version), reader, version)
     fitted = upgrade_fitted(fitted, inner, version)
-    check_attributes(parts, fitted)
+    check_attributes(parts, fitted, inner)
     estimator = parts.estimator(**parameters)
     fitted = _build_records(fitted) | inner
     if "_projection" in fitted:
