@@ -5,6 +5,7 @@ sizes known so far, by letter, and adds those that occur first in its value. Tes
 values from the same declarations.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
@@ -182,7 +183,7 @@ def _are_comparable(labels: AnyArray) -> bool:
     if all(isinstance(label, str) for label in labels):
         return max(map(len, labels)) <= MAX_LABEL_LENGTH
     return all(
-        isinstance(label, int) or (isinstance(label, Real) and np.isfinite(label))
+        isinstance(label, int) or (isinstance(label, Real) and math.isfinite(label))
         for label in labels
     )
 
