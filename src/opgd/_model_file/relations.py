@@ -15,6 +15,8 @@ MAX_BASIS_CELLS = 2**21
 """Cells of the matrix (16 MB) that evaluates the splines of one feature."""
 MAX_POWERS = 64
 """Bound of min(p, degree): a polynomial basis has at least 2 to this power functions."""
+MIN_BANDWIDTH, MAX_BANDWIDTH = 1e-50, 1e50
+"""Bandwidths in standard deviations for which squared distances of scores are finite."""
 TOLERANCE = 1e-6
 """Error of sums of probabilities, from rounding in the fit."""
 
@@ -94,7 +96,10 @@ def _each_class_has_samples(fitted: Attributes) -> bool:
 
 
 def _bandwidths_match_scale(fitted: Attributes) -> bool:
-    return bool(np.all((fitted["bandwidths_"] > 0) == (fitted["_scale"] > 0)))
+    bandwidths, scale = fitted["bandwidths_"], fitted["_scale"]
+    ratios = bandwidths[:, scale > 0] / scale[scale > 0]
+    inside = np.all((ratios >= MIN_BANDWIDTH) & (ratios <= MAX_BANDWIDTH))
+    return bool(inside and not np.any(bandwidths[:, scale == 0]))
 
 
 def _axis_weights_sum_to_one(fitted: Attributes) -> bool:
@@ -167,7 +172,7 @@ SEMI_SUPERVISED = (
 )
 KERNELS = (PRIORS, Relation("samples do not cover all classes", _each_class_has_samples))
 BANDWIDTHS = Relation(
-    "bandwidths_ must be above 0 for features that vary, and 0 for constant features",
+    "bandwidths_ are not in proportion to its features, or not 0 for constant features",
     _bandwidths_match_scale,
 )
 PURSUIT = (

@@ -32,6 +32,7 @@ from opgd._model_file.fields import (
     Table,
 )
 from opgd._model_file.relations import Relation
+from opgd._utils.validation import MAX_WEIGHT
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,
@@ -47,6 +48,7 @@ from opgd.baselines import (
     SlicedAverageVariance,
 )
 from opgd.baselines._basis_functions import BASES, Basis
+from opgd.baselines._posterior import MAX_SCORE
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.coordinates import Coordinates
@@ -128,7 +130,7 @@ POSTERIORS: dict[str, Field] = {
 }
 ROWS: dict[str, Field] = POSTERIORS | {
     "_codes": Codes("n", "K"),
-    "_weights": Array("n", low=SMALLEST),
+    "_weights": Array("n", SMALLEST, MAX_WEIGHT),
 }
 PURSUIT = (
     POSTERIORS
@@ -218,9 +220,9 @@ ESTIMATORS = {
             KernelDiscriminantAnalysis,
             ROWS
             | {
-                "bandwidths_": Array("K", low=SMALLEST),
+                "bandwidths_": Array("K", relations.MIN_BANDWIDTH, relations.MAX_BANDWIDTH),
                 "components_": Array("R p"),
-                "_rows": Array("n R"),
+                "_rows": Array("n R", -MAX_SCORE, MAX_SCORE),
             },
             relations.KERNELS,
         ),
@@ -230,7 +232,7 @@ ESTIMATORS = {
             | {
                 "bandwidths_": Array("K p", low=0.0),
                 "_scale": Array("p", low=0.0),
-                "_rows": Array("n p"),
+                "_rows": Array("n p", -MAX_SCORE, MAX_SCORE),
             },
             (*relations.KERNELS, relations.BANDWIDTHS),
         ),

@@ -5,6 +5,7 @@ from typing import Any
 
 from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._model_file.encoding import InvalidContent, NotStorable, Reader, Writer
+from opgd._model_file.probe import check_results
 from opgd._model_file.schema import ESTIMATORS, OPTIONAL, RECORDS, Parts, check_attributes
 from opgd._model_file.upgrade import upgrade_estimators, upgrade_fitted
 from opgd.core.gaussians import FORMS
@@ -107,11 +108,16 @@ def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | 
     fitted = upgrade_fitted(fitted, inner, version)
     check_attributes(parts, fitted, inner)
     estimator = parts.estimator(**parameters)
+    # names and output settings follow the check of results, since arrays have no names
+    optional = {key: fitted.pop(key) for key in OPTIONAL if key in fitted}
     fitted = _build_records(fitted) | inner
     if "_projection" in fitted:
         estimator._store(fitted)
     else:
         vars(estimator).update(fitted)
+    if not inner:  # otherwise, results are those of the inner estimator
+        check_results(estimator)
+    vars(estimator).update(optional)
     return estimator
 
 
