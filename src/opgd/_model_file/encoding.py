@@ -18,6 +18,8 @@ from opgd.core.types import AnyArray
 MAX_LEVELS = 32
 FLOATS_AS_TENSOR = 16
 """Length from which a list of floats is stored as a tensor."""
+MAX_CONTAINERS = 2**18
+"""Maximum number of lists and objects in JSON, which take up to 40 times the memory of the text."""
 MAX_RANGE = 2**20
 """Maximum length of a range, which a fit converts to a list."""
 MAX_EQUAL_HASHES = 8
@@ -27,6 +29,7 @@ BYTES_PER_BYTE = 64
 """Strings may take SPARE_BYTES, plus BYTES_PER_BYTE for each byte of tensors in the file."""
 NUMBERS = re.compile(r"[<>|](b1|[iu][1248]|f[248]|M8\[([1-9]\d{0,8})?(Y|M|W|D|h|m|s|ms|us|ns)\])")
 WORDS = re.compile(r"[<>]U\d{1,8}")
+STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"')
 SEQUENCES: dict[str, type[Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -251,6 +254,15 @@ class Reader:
         self.room -= n_bytes
         if self.room < 0:
             raise InvalidContent("its strings would take too much memory")
+
+
+def count_containers(text: str) -> int:
+    """Return the number of lists and objects in JSON, or of such brackets if these are few."""
+    n_brackets = text.count("[") + text.count("{")
+    if n_brackets <= MAX_CONTAINERS:
+        return n_brackets
+    outside = STRINGS.sub("", text)
+    return outside.count("[") + outside.count("{")
 
 
 def _number_type(dtype: np.dtype[Any]) -> str:

@@ -262,6 +262,28 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Seed:
+    """Seed of random numbers: an integer of 32 bits, or None."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:
+        return value is None or Count(0, 2**32 - 1).accepts(value, sizes)
+
+    def __str__(self) -> str:
+        return "null or an integer from 0 to 2**32 - 1"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """Single value that a label can be compared with, or None."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+        return isinstance(value, str | bool | int | float | np.generic | None)
+
+    def __str__(self) -> str:
+        return "null, a string or a number"
+
+
+@dataclass(frozen=True)
 class Table:
     """Dict of arrays of one length, at least 1; `params` is a list of dicts."""
 

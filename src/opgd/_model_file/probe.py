@@ -27,11 +27,10 @@ def check_results(estimator: Any) -> None:
     """Raise InvalidContent unless all results for a few samples are finite."""
     if getattr(estimator, "bandwidths_", np.empty(0)).size > MAX_DENSITIES:
         return
-    with np.errstate(all="ignore"):
-        samples = make_samples(estimator)
-        for name in METHODS:
-            if hasattr(estimator, name):
-                _check_method(estimator, name, samples)
+    samples = make_samples(estimator)
+    for name in METHODS:
+        if hasattr(estimator, name):
+            _check_method(estimator, name, samples)
 
 
 def _check_method(estimator: Any, name: str, samples: FloatArray) -> None:

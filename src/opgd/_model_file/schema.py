@@ -27,6 +27,8 @@ from opgd._model_file.fields import (
     Number,
     Output,
     SampleLabels,
+    Scalar,
+    Seed,
     Size,
     Sizes,
     Table,
@@ -169,6 +171,8 @@ OPTIONAL: dict[str, Field] = {
     "feature_names_in_": Names(),
     OUTPUT: Output(),
 }
+PARAMETERS: dict[str, Field] = {"random_state": Seed(), "unlabeled": Scalar()}
+"""Constructor parameters that methods other than `fit` use; `fit` checks the others."""
 RECORDS: dict[str, type[Any]] = {
     "_basis": Basis,
     "_coordinates": Coordinates,
@@ -242,6 +246,17 @@ ESTIMATORS = {
         Parts(SlicedAverageVariance, CLASSES, relations.CLASSES),
     ]
 }
+
+
+def check_parameters(parts: Parts, parameters: dict[str, Any]) -> None:
+    """Raise InvalidContent for a parameter that is unknown or has an unusable value."""
+    unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
+    if unknown:
+        name = parts.estimator.__name__
+        raise InvalidContent(f"{name} has no parameter {min(unknown)!r} in this version of opgd")
+    for name, declared in PARAMETERS.items():
+        if name in parameters and not declared.accepts(parameters[name], {}):
+            raise InvalidContent(f"its parameter {name} must be {declared}")
 
 
 def check_attributes(parts: Parts, fitted: dict[str, Any], estimators: dict[str, Any]) -> None:
