@@ -35,7 +35,7 @@ def describe_load(path):
     from opgd.model_file import ModelFileError, load_model
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start = time.process_time()
     model = None
     try:
         model = load_model(path)
@@ -44,7 +44,7 @@ def describe_load(path):
         result = f"refused: {error}"
     except BaseException as error:
         result = f"raises {type(error).__name__}"
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     if model is not None:
         warnings.simplefilter("ignore")
@@ -56,4 +56,4 @@ def describe_load(path):
 if __name__ == "__main__":
     limit = int(sys.argv[2]) * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    print(json.dumps(describe_load(sys.argv[1])))
+    sys.stdout.write(json.dumps(describe_load(sys.argv[1])))

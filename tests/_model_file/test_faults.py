@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("safetensors")
 from tests._model_file.forging import read_golden, write
 
-MEGABYTES, SECONDS = 2500, 20
+MEGABYTES, SECONDS = 2500, 60
 OUTCOME = Path(__file__).with_name("outcome.py")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 
