@@ -42,6 +42,15 @@ def wide_transduction(n):
     return contents
 
 
+def repeated_string(n):
+    """An array of strings, each of which has one code."""
+    width = 2**25 // (4 * n) + 31
+    node = {"is": "words", "dtype": f"<U{width}", "values": ["a"], "codes": "codes"}
+    contents = parameter(node)
+    contents.tensors["codes"] = np.zeros(n, dtype=np.int64)
+    return contents
+
+
 def many_classes(n):
     """A kernel classifier with one sample per class."""
     contents = read_golden("KernelNaiveBayes.v2")
@@ -139,6 +148,7 @@ ATTACKS = {
     "tensors": lambda n: many_tensors(n // 16),
     "names": many_names,
     "wide strings": lambda n: wide_transduction(n // 4),
+    "repeated string": repeated_string,
     "classes": lambda n: many_classes(n // 256),
     "diagonal Gaussians": lambda n: many_gaussians(n // 16, "diag"),
     "full Gaussians": lambda n: many_gaussians(n // 16, "full"),

@@ -25,7 +25,7 @@ MAX_RANGE = 2**20
 MAX_EQUAL_HASHES = 8
 """Maximum number of dict keys or set items with one hash; lookups compare all of them."""
 SPARE_BYTES = 2**25
-BYTES_PER_BYTE = 64
+BYTES_PER_BYTE = 16
 """Strings may take SPARE_BYTES, plus BYTES_PER_BYTE for each byte of tensors in the file."""
 NUMBERS = re.compile(r"[<>|](b1|[iu][1248]|f[248]|M8\[([1-9]\d{0,8})?(Y|M|W|D|h|m|s|ms|us|ns)\])")
 WORDS = re.compile(r"[<>]U\d{1,8}")
