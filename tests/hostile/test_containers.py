@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
+
 from tests.hostile.containers import (
     FEATURE_CASES,
     LABEL_CASES,
