@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from opgd._model_selection.n_components import ComponentSearch
-from opgd._utils.features import to_feature_array
+from opgd._utils.features import convert_list, read_frame, to_feature_array
 from opgd._utils.labels import (
     check_no_missing,
     encode_labels,
@@ -177,7 +177,9 @@ def compare(
         estimators, Mapping
     ):  # other estimators may accept data frames or missing values
         X = to_feature_array(X)
-    elif not hasattr(X, "iloc"):
+    elif isinstance(X, list | tuple):
+        X = convert_list(X)
+    elif read_frame(X) is None and not isinstance(X, np.ndarray):
         X = np.asarray(X)
     check_consistent_length(X, y, groups)
     if groups is not None:
@@ -278,7 +280,9 @@ def _check_not_empty(estimators: dict[str, Any]) -> dict[str, Any]:
 
 def _select_samples(X: Any, indices: AnyArray) -> Any:
     """Return some samples of an array or a data frame."""
-    return X.iloc[indices] if hasattr(X, "iloc") else X[indices]
+    if hasattr(X, "iloc"):
+        return X.iloc[indices]
+    return X.take(indices) if hasattr(X, "column_names") else X[indices]  # a table of pyarrow
 
 
 def _evaluate(

@@ -199,6 +199,20 @@ def test_comparisons_and_reports_have_the_same_rules():
         opgd.write_report(OPGDClassifier(1).fit(X, y), dated, y, path="never.html")
 
 
+def test_comparisons_of_given_estimators_keep_the_container():
+    given = {"LDA": ReducedRankLDA(), "OPGD": OPGDClassifier(1)}
+    tables = [X, X.to_numpy().tolist(), pl.DataFrame({name: X[name].to_numpy() for name in X})]
+    errors = [opgd.compare(t, y, given, cv=2, random_state=0, verbose=0)["error"] for t in tables]
+    assert errors[0].max() < 0.1
+    np.testing.assert_allclose(errors[1:], [errors[0]] * 2)
+    table = import_pyarrow().table({name: X[name].to_numpy() for name in X})
+    again = opgd.compare(table, y, given, cv=2, random_state=0, verbose=0)["error"]
+    np.testing.assert_allclose(again, errors[0])
+    masked = np.ma.masked_array(X.to_numpy(), X.to_numpy() > 6)
+    with pytest.warns(UserWarning, match="failed on split"):
+        opgd.compare(masked, y, given, cv=2, verbose=0)
+
+
 def import_pyarrow():
     """The package, which may not support the oldest NumPy."""
     return pytest.importorskip("pyarrow", exc_type=ImportError)

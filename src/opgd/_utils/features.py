@@ -124,7 +124,7 @@ def to_number_vector(name: str, values: Any) -> FloatArray:
     if isinstance(values, np.ma.MaskedArray):
         values = _fill_masked(values)
     elif isinstance(values, list | tuple):
-        values = _convert_list(values)
+        values = convert_list(values)
     dtype = getattr(values, "dtype", getattr(values, "type", None))  # pyarrow has types
     if dtype is not None and not is_plain(dtype) and np.ndim(values) == 1:
         values = convert_column(values, dtype)
@@ -168,7 +168,7 @@ def _convert_array(X: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         X = _fill_masked(X)
     elif isinstance(X, list | tuple):
-        X = _convert_list(X)
+        X = convert_list(X)
     elif not isinstance(X, np.ndarray):
         if issparse(X) or hasattr(X, "iloc") or not hasattr(X, "__array__"):
             return X  # scikit-learn raises its own error
@@ -193,7 +193,7 @@ def _fill_masked(values: Any) -> AnyArray:
     return fill_masked(values)
 
 
-def _convert_list(values: Any) -> Any:
+def convert_list(values: Any) -> Any:
     """Return a list as an array of numbers, or of objects if some are not numbers."""
     if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in values):
         values = [
