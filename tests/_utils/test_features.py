@@ -17,6 +17,7 @@ from opgd.baselines import ReducedRankLDA
 
 IRIS = load_iris(as_frame=True)
 X, y = IRIS.data.set_axis(list("abcd"), axis=1), IRIS.target.to_numpy()
+WEEKDAYS = [i % 7 for i in range(len(y))]
 DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(len(y))]
 
 
@@ -119,6 +120,20 @@ def test_columns_of_several_kinds_are_listed_with_their_kinds():
 def test_lazy_frames_of_polars_are_refused_with_advice():
     lazy = pl.DataFrame({name: X[name].to_numpy() for name in X}).lazy()
     assert_refused(lazy, "X.collect()", error=TypeError)
+
+
+def test_types_of_polars_alone():
+    table = pl.DataFrame({name: X[name].to_numpy() for name in X})
+    structs = table.with_columns(b=pl.Series([{"x": 1}] * len(y)))
+    assert_refused(structs, "Column 'b' is not numeric (nested values)")
+    large = table.with_columns(b=pl.Series(WEEKDAYS, dtype=pl.Int128))
+    expected = ReducedRankLDA().fit(X.assign(b=WEEKDAYS), y)
+    np.testing.assert_allclose(ReducedRankLDA().fit(large, y).means_, expected.means_)
+
+
+def test_frames_without_columns_are_refused_by_their_shape():
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        OPGDClassifier(1).fit(X[[]], y)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

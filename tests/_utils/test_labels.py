@@ -105,6 +105,13 @@ def test_integers_of_pyarrow_stay_distinct():
         assert OPGDClassifier(1).fit(X, y).classes_.tolist() == sorted(BIG)
 
 
+def test_frames_of_one_column_are_labels():
+    frame = pl.DataFrame({"a": WORDS, "b": WORDS})
+    assert ReducedRankLDA().fit(X, frame[["a"]]).classes_.tolist() == ["low", "middle", "up"]
+    with pytest.raises(ValueError, match="should be a 1d array"):
+        ReducedRankLDA().fit(X, frame)
+
+
 def test_enums_of_text_and_integers_are_their_values():
     for make in (list, lambda labels: np.array(labels, dtype=object), pd.Series):
         model = OPGDClassifier(1).fit(X, make(pick(list(Level))))

@@ -17,11 +17,11 @@ from opgd.core.types import AnyArray
 KINDS = {
     "numbers": r"bool|u?int\d|float|double|halffloat|longdouble|decimal",
     "objects": r"object|null|sparse",
+    "nested values": r"list|large_list|fixed_size_list|array|struct|map|void|record",
     "text": r"str|large_str|utf8|byte|binary|large_binary|fixed_size_binary",
     "dates or times": r"date|time|duration|period|month",
     "categories": r"categor|enum|dictionary|interval",
     "complex numbers": r"complex|clongdouble",
-    "nested values": r"list|large_list|fixed_size_list|array|struct|map|void|record",
 }
 """Starts of the names of types in NumPy, pandas, polars and pyarrow, in lower case.
 
@@ -40,8 +40,8 @@ ADVICE = {
 TYPES: dict[str, tuple[type, ...]] = {  # the first that applies; np.timedelta64 is an integer
     "dates or times": (date, time, timedelta, np.datetime64, np.timedelta64),
     "text": (str, bytes),
-    "categories": (Enum,),
     "numbers": (Real, Decimal, np.bool_),
+    "categories": (Enum,),
     "complex numbers": (Complex,),
     "nested values": (list, tuple, set, frozenset, np.ndarray),
 }
@@ -58,9 +58,9 @@ class Fault:
 
 
 def classify_dtype(dtype: Any) -> str:
-    """Return the kind of a type, one of `KINDS`, or "other"."""
+    """Return the kind of a type, one of `KINDS`; columns of unknown types have objects."""
     name = (dtype.name if isinstance(dtype, np.dtype) else str(dtype)).lower()
-    return next((kind for kind, start in KINDS.items() if re.match(start, name)), "other")
+    return next((kind for kind, start in KINDS.items() if re.match(start, name)), "objects")
 
 
 def is_plain(dtype: Any) -> bool:
@@ -74,12 +74,14 @@ def convert_column(column: Any, dtype: Any) -> AnyArray | Fault:
     if kind == "text":
         return Fault("text", _describe_text(np.asarray(column, dtype=object)))
     if kind not in ("numbers", "objects"):
-        return Fault(kind, f"type {dtype}" if kind == "other" else "")
+        return Fault(kind)
     if kind == "numbers" and hasattr(column, "iloc") and not isinstance(dtype, np.dtype):
         single = str(dtype).lower().startswith(("float32", "float["))
         precision = np.float32 if single else np.float64
         numbers: AnyArray = column.to_numpy(dtype=precision, na_value=np.nan)
         return numbers
+    if str(dtype).endswith("Int128"):  # polars has larger integers than NumPy
+        return convert_objects(np.array(column.to_list(), dtype=object))
     values = np.asarray(column)
     if values.dtype.kind in "biuf":
         return values

@@ -50,6 +50,8 @@ def read_frame(X: Any) -> DataFrame | None:
     """Return access to the columns of a data frame; None for other containers."""
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
         raise TypeError("X is a LazyFrame of polars; pass X.collect() instead.")
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+        raise TypeError("X is a RecordBatch of pyarrow; pass pyarrow.Table.from_batches([X]).")
     if hasattr(X, "column_names") and hasattr(X, "schema"):
         return DataFrame(list(X.column_names), list(X.schema.types), X)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -129,7 +131,7 @@ def to_number_vector(name: str, values: Any) -> FloatArray:
     if dtype is not None and not is_plain(dtype) and np.ndim(values) == 1:
         values = convert_column(values, dtype)
         if isinstance(values, Fault):
-            reason = values.detail or values.kind
+            reason = values.kind if values.kind == "too large" else values.detail or values.kind
             raise ValueError(f"{name} is not numeric ({reason}). Pass one number per sample.")
     vector: FloatArray = check_array(
         values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name=name
@@ -152,9 +154,11 @@ def _convert_frame(frame: DataFrame) -> Any:
     Data frames of NumPy numbers are returned unchanged.
     """
     distinct = set(frame.dtypes)
+    if not distinct:
+        return np.empty(frame.native.shape)  # its shape is the error
     if hasattr(frame.native, "iloc") and all(is_plain(dtype) for dtype in distinct):
         return frame.native
-    if distinct and all(str(dtype).startswith("Sparse") for dtype in distinct):
+    if all(str(dtype).startswith("Sparse") for dtype in distinct):
         raise TypeError(
             "Sparse data was passed for X, but dense data is required. Use "
             "'X.sparse.to_dense()' to convert the data frame."

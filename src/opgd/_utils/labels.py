@@ -61,8 +61,10 @@ def _convert_list(y: Any) -> Any:
 
 def _convert_column(y: Any) -> Any:
     """Return a column of pandas, polars or pyarrow as an array that has its values exactly."""
-    if hasattr(y, "columns") or hasattr(y, "column_names"):  # a data frame, with one column
+    if hasattr(y, "columns") or hasattr(y, "column_names"):  # a data frame
         y = _select_only_column(y)
+        if isinstance(y, np.ndarray):
+            return y
     dtype = getattr(y, "dtype", None)
     if isinstance(dtype, np.dtype):
         return np.asarray(y)
@@ -77,9 +79,9 @@ def _convert_column(y: Any) -> Any:
 
 
 def _select_only_column(y: Any) -> Any:
-    """Return the column of a data frame with a single one, otherwise the data frame."""
+    """Return the column of a data frame with a single one, otherwise an array of its shape."""
     if y.shape[1] != 1:
-        return y
+        return np.empty(y.shape, dtype=object)  # its shape is the error
     if hasattr(y, "column_names"):
         return y.column(0)
     return y if hasattr(y, "iloc") else y.to_series(0)  # scikit-learn warns about pandas frames
