@@ -114,7 +114,7 @@ def test_tables_of_pyarrow_are_data_frames():
 
 def test_columns_of_several_kinds_are_listed_with_their_kinds():
     frame = X.assign(b="x", c=pd.Timestamp("2020-01-01"))
-    assert_refused(frame, "Columns 'b' (text), 'c' (dates or times) are not numeric")
+    assert_refused(frame, "Columns 'b', 'c' are not numeric (text, dates or times)")
 
 
 def test_lazy_frames_of_polars_are_refused_with_advice():

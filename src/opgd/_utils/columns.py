@@ -97,7 +97,7 @@ def convert_objects(values: AnyArray) -> AnyArray | Fault:
     if kinds:
         kind, found = next(iter(kinds.items()))
         reason = f"float() argument must be a string or a real number, not {found.__name__!r}"
-        return Fault(kind, reason if kind == "other" else "")
+        return Fault(kind, reason if kind == "other objects" else "")
     if any(_classify_type(found) == "missing" for found in types):
         values = np.array(
             [np.nan if _classify_type(type(value)) == "missing" else value for value in values],
@@ -116,7 +116,7 @@ def _classify_type(found: type) -> str:
     for kind, types in TYPES.items():
         if issubclass(found, types):
             return kind
-    return "other"
+    return "other objects"
 
 
 def compute_lazy(values: Any) -> Any:
@@ -163,16 +163,15 @@ def _describe_text(values: Iterable[Any]) -> str:
 
 def raise_faults(faults: dict[str, Fault]) -> None:
     """Raise an error that names the columns with faults; TypeError for unknown objects only."""
-    kinds = {fault.kind for fault in faults.values()}
+    kinds = list(dict.fromkeys(fault.kind for fault in faults.values()))
     names = list(faults)
     subject = "Column" if len(names) == 1 else "Columns"
     listed = f"{subject} {list_names(names)}"
     pronoun = "it" if len(names) == 1 else "them"
     first = faults[names[0]]
     if len(kinds) > 1:
-        typed = list_names([f"{name} ({fault.kind})" for name, fault in faults.items()])
         raise ValueError(
-            f"{subject} {typed} are not numeric. Convert them to numbers or drop them."
+            f"{listed} are not numeric ({', '.join(kinds)}). Convert them to numbers or drop them."
         )
     if first.kind == "complex numbers":
         raise ValueError(
@@ -186,7 +185,8 @@ def raise_faults(faults: dict[str, Fault]) -> None:
             f"Rescale {pronoun} or drop {pronoun}."
         )
     verb = "is" if len(names) == 1 else "are"
-    reason = first.detail if len(names) == 1 and first.detail else first.kind
+    error = TypeError if first.kind == "other objects" else ValueError
+    is_detailed = first.detail and (len(names) == 1 or error is TypeError)
+    reason = first.detail if is_detailed else first.kind
     advice = ADVICE.get(first.kind, "Convert {them} to numbers or drop {them}.")
-    error = TypeError if first.kind == "other" else ValueError
     raise error(f"{listed} {verb} not numeric ({reason}). {advice.format(them=pronoun)}")
