@@ -9,7 +9,7 @@ OLDEST_TESTS := tests/core tests/_utils tests/_fit tests/baselines tests/golden 
 	tests/contracts/test_estimator_checks.py \
 	$(addprefix tests/test_,$(addsuffix .py,classifier classifier_cv mixture semi_supervised regressions model_file))
 
-.PHONY: help demo test test-slow test-oldest test-hostile lint coverage mutation bench bench-choosing bench-clustering bench-scale docs reproduce clean
+.PHONY: help demo test test-slow test-oldest test-hostile test-fuzz lint coverage mutation bench bench-choosing bench-clustering bench-scale docs reproduce clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -48,6 +48,9 @@ test-oldest: .venv-oldest/.made  ## core and estimators with the oldest supporte
 
 test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
 	$(BIN)/python -m tests.hostile
+
+test-fuzz: .venv/.has-test  ## mutated model files for an hour, with findings and the worst time and memory
+	$(BIN)/python -m tests._model_file --minutes 60
 
 lint: .venv/.has-lint  ## style, types and imports
 	$(BIN)/ruff check

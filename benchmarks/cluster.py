@@ -145,7 +145,7 @@ def no_longer_than(seconds: int) -> Iterator[None]:
 def engine_of(X: Any, y: Any) -> Engine:
     """The rows as a fit sees them."""
     from opgd._dask.inputs import validate_dask_input
-    from opgd._utils.validation import encode_known_labels, encode_labels
+    from opgd._utils.labels import encode_known_labels, encode_labels
 
     return validate_dask_input(
         OPGDClassifier(), X, y, None, encode_labels, encode_known_labels

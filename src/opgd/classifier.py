@@ -12,13 +12,12 @@ from opgd._fit.problem import pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
+from opgd._utils.labels import encode_known_labels, encode_labels
 from opgd._utils.validation import (
     check_flag,
     check_n_components,
     check_priors,
     check_seed,
-    encode_known_labels,
-    encode_labels,
 )
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray

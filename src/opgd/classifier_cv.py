@@ -23,6 +23,12 @@ from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.path import Outcome, Sample, Setting, end_settings, try_settings
 from opgd._model_selection.results import align_paths, select_model, tabulate
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
+from opgd._utils.labels import (
+    check_no_missing,
+    encode_labels,
+    make_split_labels,
+    to_label_array,
+)
 from opgd._utils.validation import (
     check_choice,
     check_flag,
@@ -30,8 +36,6 @@ from opgd._utils.validation import (
     check_n_jobs,
     check_sample_weight,
     check_share,
-    encode_labels,
-    validate_rows,
 )
 from opgd._utils.warnings import DataWarning
 from opgd.classifier import OPGDClassifier
@@ -348,7 +352,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
     ) -> tuple[Sample, dict[str, Any]]:
-        X, y = validate_rows(self, X, y, ensure_min_samples=2)
+        X, y = self._check_X_y(X, y)
         weights = check_sample_weight(sample_weight, X)
         if "sample_weight" in routed["score"]:
             routed["score"]["sample_weight"] = weights
@@ -360,6 +364,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             }
             for use, values in routed.items()
         }
+        check_no_missing(y, None if weights is None else weights > 0)
         default_splits = self.cv is None or isinstance(self.cv, Real)
         if weights is not None and not np.all(weights) and default_splits:
             # a splitter or splits passed by the user refer to all samples, including these
@@ -421,7 +426,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
                 raise ValueError(f"A float cv must be between 0 and 1 (exclusive), got {cv!r}.")
             cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
         splitter = check_cv(cv, sample.codes, classifier=True)
-        splits = list(splitter.split(sample.X, sample.classes[sample.codes], **params))
+        labels = make_split_labels(sample.classes, sample.codes)
+        splits = list(splitter.split(sample.X, labels, **params))
         if not splits:
             raise ValueError(
                 "cv yielded no splits. If it is a generator, it may already be exhausted; "
@@ -506,7 +512,9 @@ def _values(value: Any) -> list[Any]:
 
 def _check_length(name: str, values: Any, n_samples: int) -> AnyArray:
     """Return metadata as an array with one entry for each sample."""
-    array = np.asarray(values)
+    array = np.asarray(values) if name != "groups" else to_label_array(values, name)
+    if name == "groups":
+        check_no_missing(array, name=name)
     if array.shape[:1] != (n_samples,):
         raise ValueError(f"{name} has {len(array)} entries, but X has {n_samples} samples.")
     return array

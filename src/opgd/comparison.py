@@ -16,12 +16,19 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from opgd._model_selection.n_components import ComponentSearch
-from opgd._utils.validation import FLOAT_DTYPES, check_n_jobs, check_seed, encode_labels
+from opgd._utils.features import convert_list, read_frame, to_feature_array
+from opgd._utils.labels import (
+    check_no_missing,
+    encode_labels,
+    make_split_labels,
+    to_label_array,
+)
+from opgd._utils.validation import check_n_jobs, check_seed
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,
@@ -162,21 +169,26 @@ def compare(
     pandas = _import_pandas()
     check_n_jobs(n_jobs)
     rng = check_seed(random_state)
-    y = column_or_1d(y, warn=True)
-    classes, _ = encode_labels(y)
+    y = to_label_array(y)
+    classes, codes = encode_labels(y)
     if len(classes) < 2:
         raise ValueError("y has only one class; a comparison needs at least two.")
     if not isinstance(
         estimators, Mapping
     ):  # other estimators may accept data frames or missing values
-        X = check_array(X, dtype=FLOAT_DTYPES, input_name="X")
-    elif not hasattr(X, "iloc"):
+        X = to_feature_array(X)
+    elif isinstance(X, list | tuple):
+        X = convert_list(X)
+    elif read_frame(X) is None and not isinstance(X, np.ndarray):
         X = np.asarray(X)
     check_consistent_length(X, y, groups)
-    groups = None if groups is None else np.asarray(groups)
-    inner = _inner_splitter(inner_cv, y, rng)
+    if groups is not None:
+        groups = to_label_array(groups, "groups")
+        check_no_missing(groups, name="groups")
+    split_labels = make_split_labels(classes, codes)
+    inner = _inner_splitter(inner_cv, split_labels, rng)
     candidates = _select_estimators(estimators, X.shape[1], inner)
-    splits = _outer_splits(cv, X, y, groups, rng)
+    splits = _outer_splits(cv, X, split_labels, groups, rng)
     tasks = [(name, number) for number in range(len(splits)) for name in candidates]
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_evaluate)(candidates[name], X, y, groups, splits[number]) for name, number in tasks
@@ -268,7 +280,9 @@ def _check_not_empty(estimators: dict[str, Any]) -> dict[str, Any]:
 
 def _select_samples(X: Any, indices: AnyArray) -> Any:
     """Return some samples of an array or a data frame."""
-    return X.iloc[indices] if hasattr(X, "iloc") else X[indices]
+    if hasattr(X, "iloc"):
+        return X.iloc[indices]
+    return X.take(indices) if hasattr(X, "column_names") else X[indices]  # a table of pyarrow
 
 
 def _evaluate(

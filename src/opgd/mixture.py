@@ -38,6 +38,8 @@ from opgd._fit.refinement import (
 )
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
+from opgd._utils.features import validate_features
+from opgd._utils.labels import to_label_array
 from opgd._utils.validation import (
     check_choice,
     check_components_init,
@@ -49,7 +51,6 @@ from opgd._utils.validation import (
     check_sample_weight,
     check_seed,
     check_share,
-    validate_rows,
 )
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import SampleDensity, information_criteria, make_sample_density
@@ -328,7 +329,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                 )
             rows = validate_dask_input(self, X, None, sample_weight, encode_one_class)
             return X, rows.engine, self.init
-        X = validate_rows(self, X, ensure_min_samples=2)
+        X = validate_features(self, X, min_samples=2)
         weights = check_sample_weight(sample_weight, X)
         weighted, init = X, self.init
         if weights is not None and not np.all(weights):
@@ -653,4 +654,5 @@ def _select_init(init: Any, present: AnyArray) -> Any:
     """Return the labels or responsibilities of the selected samples; any other `init` as it is."""
     if np.ndim(init) == 0 or len(init) != len(present):
         return init
-    return np.asarray(init)[present]
+    labels = to_label_array(init, "init") if np.ndim(init) == 1 else np.asarray(init)
+    return labels[present]

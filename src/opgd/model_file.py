@@ -20,7 +20,7 @@ __all__ = ["ModelFileError", "load_model", "load_notes", "save_model"]
 
 
 class ModelFileError(ValueError):
-    """Raised if a file is damaged, is not an opgd model, or has a newer format version."""
+    """Raised for a file that is damaged, not a valid opgd model, or of a newer format version."""
 
 
 def save_model(
@@ -63,6 +63,8 @@ one of `opgd.baselines`
     TypeError
         If the estimator or one of its fitted attributes cannot be stored, or if `notes` cannot be
         represented in JSON.
+    ValueError
+        If the fitted attributes do not form a valid model, for example if results are not finite.
     FileExistsError
         If the file exists and ``overwrite=False``.
 
@@ -122,7 +124,8 @@ def load_model(path: Any) -> Any:
     """Load a fitted estimator from a file written by `save_model`.
 
     No code from the file is executed: it contains numbers and strings, and the name of one of the
-    estimators of opgd. Sizes, types, shapes and a checksum are verified before use.
+    estimators of opgd. A checksum, and the types, shapes, ranges and relations of all fields, are
+    verified before use, and the estimator must give finite results for samples near its center.
 
     Parameters
     ----------
@@ -137,8 +140,8 @@ def load_model(path: Any) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, is not an opgd model, or has a newer format version. This is a
-        ValueError.
+        If the file is damaged, is not an opgd model, does not contain a valid model, or has a newer
+        format version. This is a ValueError.
 
     See Also
     --------

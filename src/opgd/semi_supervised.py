@@ -18,14 +18,20 @@ from opgd._fit.problem import Prepared, frame_samples, pose
 from opgd._fit.self_training import estimate_class_moments
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
-from opgd._utils.labels import encode_among, encode_partly_labeled, is_missing, to_label_array
+from opgd._utils.features import validate_features
+from opgd._utils.labels import (
+    encode_among,
+    encode_known_labels,
+    encode_partly_labeled,
+    is_missing,
+    to_label_array,
+)
 from opgd._utils.validation import (
     check_integer,
     check_n_components,
     check_priors,
     check_sample_weight,
     check_seed,
-    validate_rows,
 )
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.fitted import FittedProjection
@@ -227,9 +233,11 @@ class OPGDSemiSupervised(ProjectionClassifier):
                 to_label_array(y)  # raises
             encode = partial(encode_partly_labeled, unlabeled=unlabeled)
             codes_of = partial(encode_among, unlabeled=unlabeled)
-            rows = validate_dask_input(self, X, y, sample_weight, encode, codes_of)
+            rows = validate_dask_input(
+                self, X, y, sample_weight, encode, codes_of, allow_missing_labels=True
+            )
             return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
-        X = validate_rows(self, X, ensure_min_samples=2)
+        X = validate_features(self, X, min_samples=2)
         y = to_label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)
@@ -265,7 +273,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
         if not known.any():
             raise ValueError("y has no labeled samples with positive weight to score.")
         codes = encode_among(y, self.classes_, self.unlabeled)
-        correct = codes == np.searchsorted(self.classes_, predicted)
+        correct = codes == encode_known_labels(predicted, self.classes_)
         known_weights = None if weights is None else weights[known]
         return float(np.average(correct[known], weights=known_weights))
 

@@ -1,6 +1,7 @@
 """A fitted projection computes what its formulas say, block by block."""
 
 import pickle
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -138,3 +139,23 @@ def test_a_gaussian_far_from_its_siblings_does_not_overflow(rng):
     X = rng.normal(size=(20, 5))
     joint = expected_log_joint(projection, X)
     np.testing.assert_allclose(projection.class_log_joint(X)[:, 0], joint[:, 0], rtol=1e-9)
+
+
+def test_distances_to_many_gaussians_take_little_memory():
+    n = 20_000  # a square array would take 3 GB
+    means, ones = np.linspace(-1, 1, n)[:, None], np.ones((n, 1))
+    gaussians = ProjectedGaussians(np.full(n, -np.log(n)), means, ones)
+    projection = FittedProjection(
+        np.zeros(1), np.ones((1, 1)), gaussians, FORMS["diag"], np.arange(n)
+    )
+    distances, memory = traced(lambda: projection.squared_distances(np.ones((1, 1))))
+    np.testing.assert_allclose(distances[0], (1 - means[:, 0]) ** 2, atol=1e-12)
+    assert memory < 2**24
+
+
+def traced(call):
+    tracemalloc.start()
+    try:
+        return call(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -4,11 +4,13 @@ import sys
 
 from sklearn.base import clone
 
+from tests.hostile import containers
 from tests.hostile.everything import ESTIMATORS, markdown, pairs, statement
 
 
 def main() -> int:
     print(markdown())
+    print(containers.markdown())
     tried, failed = pairs(), 0
     for own, name in tried:
         try:

@@ -81,7 +81,10 @@ def words(model):
 def dates(model):
     X, y = frame()
     fit_refused(
-        model, X.assign(b=pd.Timestamp("2020-01-01")), y, "Column 'b' is not numeric. Encode"
+        model,
+        X.assign(b=pd.Timestamp("2020-01-01")),
+        y,
+        r"Column 'b' is not numeric \(dates or times\). Convert it",
     )
 
 

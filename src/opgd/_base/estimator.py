@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._utils.validation import validate_rows
+from opgd._utils.features import validate_features
 from opgd.core.types import AnyArray
 
 
@@ -40,5 +40,4 @@ class BaseModel(BaseEstimator):
     def _check_rows(self, X: Any) -> AnyArray:
         """Return validated samples; raise an error if the estimator is not fitted."""
         check_is_fitted(self)
-        samples: AnyArray = validate_rows(self, X, reset=False)
-        return samples
+        return validate_features(self, X, reset=False)

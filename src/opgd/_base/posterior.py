@@ -4,10 +4,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
+from sklearn.utils import check_consistent_length
 
 from opgd._dask.lazy import compute_eagerly, support_dask
-from opgd._utils.validation import check_sample_weight, encode_labels, validate_rows
+from opgd._utils.features import validate_features
+from opgd._utils.labels import (
+    encode_known_labels,
+    encode_labels,
+    encode_true_labels,
+    to_label_array,
+)
+from opgd._utils.validation import check_sample_weight
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -33,12 +40,23 @@ class PosteriorMixin(ClassifierMixin):
         self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
         """Validate; return samples of positive weight, classes, codes of labels, and weights."""
-        X, y = validate_rows(self, X, y, ensure_min_samples=2)
+        X, labels = self._check_X_y(X, y)
         weights = check_sample_weight(sample_weight, X)
-        if weights is not None and not np.all(weights):
-            present = weights > 0  # a class whose weights are all 0 is not a class
-            X, y, weights = X[present], y[present], weights[present]
-        return X, *encode_labels(y), weights
+        if weights is None or np.all(weights):
+            return X, *encode_labels(labels), weights
+        present = weights > 0  # a class whose weights are all 0 is not a class
+        return X[present], *encode_labels(labels, present), weights[present]
+
+    def _check_X_y(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:  # noqa: N802
+        """Validate X and convert y; missing labels and labels of several types are not refused."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        X, labels = validate_features(self, X, min_samples=2), to_label_array(y)
+        check_consistent_length(X, labels)
+        return X, labels
 
     @support_dask
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
@@ -106,11 +124,11 @@ class PosteriorMixin(ClassifierMixin):
         accuracy : float
         """
         predicted = compute_eagerly(self.predict(X))
-        return float(
-            accuracy_score(
-                compute_eagerly(y), predicted, sample_weight=compute_eagerly(sample_weight)
-            )
-        )
+        codes = encode_true_labels(compute_eagerly(y), self.classes_)
+        check_consistent_length(predicted, codes)
+        correct = codes == encode_known_labels(predicted, self.classes_)
+        weights = check_sample_weight(compute_eagerly(sample_weight), predicted)
+        return float(np.average(correct, weights=weights))
 
     @support_dask
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:

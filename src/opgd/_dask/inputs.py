@@ -8,14 +8,14 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.delayed import delayed
-from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from opgd._dask.engine import DaskEngine, Part, persist_if_small
 from opgd._dask.lazy import check_two_dimensional, is_lazy
-from opgd._utils.labels import to_label_array
+from opgd._utils.features import to_feature_array, to_number_vector
+from opgd._utils.labels import find_missing, join_labels, to_label_array
 from opgd._utils.text import list_names
-from opgd._utils.validation import FLOAT_DTYPES, MAX_WEIGHT
+from opgd._utils.validation import MAX_WEIGHT
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -84,6 +84,8 @@ def validate_dask_input(
     sample_weight: Any,
     encode: Encode,
     codes: Codes | None = None,
+    *,
+    allow_missing_labels: bool = False,
 ) -> LazyRows:
     """Validate X, y and weights, set the estimator's feature names, and make an engine.
 
@@ -108,11 +110,13 @@ def validate_dask_input(
     summarize = delayed(_summarize_part, pure=False)
     summaries = dask.compute(*[summarize(part, y is not None) for part in raw])
     _check_parts(list(summaries), names)
+    if not allow_missing_labels:
+        _check_labels(list(summaries))
     n_bytes = sum(summary.n_bytes for summary in summaries)
     if not _has_known_lengths(X):
         raw = persist_if_small(raw, n_bytes)
     labels = [summary.labels for summary in summaries if len(summary.labels)]
-    classes, some_codes = encode(np.concatenate(labels) if y is not None else np.zeros(1))
+    classes, some_codes = encode(join_labels(labels) if y is not None else np.zeros(1))
     encode_part = delayed(_encode_part, pure=False)
     present = [k for k, summary in enumerate(summaries) if summary.n_present]
     dtype = np.result_type(*[summary.dtype for summary in summaries])
@@ -132,6 +136,7 @@ def validate_dask_input(
 def _check_columns(estimator: Any, X: Any) -> list[str]:
     """Set the estimator's feature names and their number; return names for messages."""
     if _is_frame(X):
+        to_feature_array(X._meta, finite=False, min_samples=0)  # columns that are not numeric
         validate_data(estimator, X._meta, skip_check_array=True)
     else:
         check_two_dimensional(X)
@@ -169,7 +174,7 @@ def _align_blocks(
         return [None] * n_blocks
     if not is_lazy(values):
         assert lengths is not None
-        array = to_label_array(values) if name == "y" else np.asarray(values, dtype=np.float64)
+        array = to_label_array(values) if name == "y" else to_number_vector(name, values)
         if name != "y" and array.ndim == 0:
             array = np.full(sum(lengths), float(array))
         if array.shape != (sum(lengths),):
@@ -192,16 +197,10 @@ def _align_blocks(
 
 
 def _make_raw_part(X: Any, y: Any, weights: Any) -> RawPart:
-    rows = check_array(
-        X,
-        dtype=FLOAT_DTYPES,
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        input_name="X",
-    )
+    rows = to_feature_array(X, finite=False, min_samples=0)
     labels = np.empty(0) if y is None else to_label_array(y)
     if weights is not None:
-        weights = np.asarray(weights, dtype=np.float64).ravel()
+        weights = to_number_vector("sample_weight", weights).ravel()
     return RawPart(rows, labels, weights)
 
 
@@ -265,6 +264,16 @@ def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
         raise ValueError(f"Found array with {n_rows} sample(s) while a minimum of 2 is required.")
     if not any(summary.n_present for summary in summaries):
         raise ValueError("sample_weight is zero for all samples; at least one must be positive.")
+
+
+def _check_labels(summaries: list[PartSummary]) -> None:
+    """Raise ValueError for missing labels, with the partition of the first."""
+    for number, summary in enumerate(summaries):
+        if find_missing(summary.labels).any():
+            raise ValueError(
+                f"Input y contains NaN, None or other missing labels, first in partition {number}. "
+                "Drop those samples, or use OPGDSemiSupervised for partly labeled data."
+            )
 
 
 def _encode_part(part: RawPart, encoding: tuple[AnyArray, Codes | None], dtype: Any) -> Part:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from opgd._utils.features import to_feature_array
 from opgd.core.types import AnyArray
 
 
@@ -42,6 +43,7 @@ def apply_lazily(function: Callable[[Any], AnyArray], X: Any) -> Any:
 
     if not hasattr(X, "chunks"):  # a data frame, whose partitions have unknown lengths
         sample = function(_make_two_rows(X._meta))
+        to_feature_array(X._meta, finite=False, min_samples=0)  # columns that are not numeric
         shape = (np.nan, *sample.shape[1:])
         parts = [
             da.from_delayed(_delay_call(part, function), shape, sample.dtype)

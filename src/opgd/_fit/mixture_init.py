@@ -21,6 +21,7 @@ from sklearn.neighbors import NearestCentroid
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._utils.labels import encode_groups
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.moments import Moments, group_moments, one_group
@@ -208,17 +209,11 @@ def _convert_groups(frame: Frame, init: Any, n_clusters: int) -> Moments:
         described = f"an array of shape {array.shape}" if array.ndim else repr(init)
         raise ValueError(f"init must be {KINDS}, for {n_samples} samples; got {described}.")
     if array.ndim == 1:
-        try:
-            distinct, labels = np.unique(array, return_inverse=True)
-        except TypeError:
-            raise ValueError(
-                "init has labels that are missing or of several types; use labels of one type."
-            ) from None
+        distinct, codes = encode_groups(init, "init")
         if len(distinct) != n_clusters:
             raise ValueError(
                 f"init has {len(distinct)} distinct labels, but n_clusters={n_clusters}."
             )
-        codes = labels.astype(np.intp)
         return frame.moments(n_clusters, lambda block: codes[block.rows])
     shares: FloatArray = check_array(array, dtype=np.float64, input_name="init")
     if shares.shape[1] != n_clusters:

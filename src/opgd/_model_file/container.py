@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from opgd._model_file.encoding import InvalidContent
+from opgd._model_file.encoding import MAX_CONTAINERS, InvalidContent, count_containers
 from opgd.core.types import AnyArray
 
 FORMAT = "opgd model"
@@ -112,6 +112,8 @@ def _parse_json(text: str | bytes, part: str) -> Any:
 
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
+        if count_containers(decoded) > MAX_CONTAINERS:
+            raise InvalidContent(f"its {part} has more than {MAX_CONTAINERS} lists and objects")
         return json.loads(decoded, object_pairs_hook=build_dict, parse_constant=reject_constant)
     except InvalidContent:
         raise

@@ -18,11 +18,18 @@ from opgd.core.types import AnyArray
 MAX_LEVELS = 32
 FLOATS_AS_TENSOR = 16
 """Length from which a list of floats is stored as a tensor."""
-SPARE_BYTES = 2**26
-BYTES_PER_BYTE = 64
+MAX_CONTAINERS = 2**18
+"""Maximum number of lists and objects in JSON, which take up to 40 times the memory of the text."""
+MAX_RANGE = 2**20
+"""Maximum length of a range, which a fit converts to a list."""
+MAX_EQUAL_HASHES = 8
+"""Maximum number of dict keys or set items with one hash; lookups compare all of them."""
+SPARE_BYTES = 2**25
+BYTES_PER_BYTE = 16
 """Strings may take SPARE_BYTES, plus BYTES_PER_BYTE for each byte of tensors in the file."""
 NUMBERS = re.compile(r"[<>|](b1|[iu][1248]|f[248]|M8\[([1-9]\d{0,8})?(Y|M|W|D|h|m|s|ms|us|ns)\])")
 WORDS = re.compile(r"[<>]U\d{1,8}")
+STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"')
 SEQUENCES: dict[str, type[Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -69,6 +76,8 @@ class Writer:
             items = list(value) if kind is tuple else sorted(value, key=repr)
             return {"is": kind.__name__, "items": self._items(items, name, level)}
         if kind is range:
+            if not _is_moderate(value):
+                raise NotStorable("a range of more than a million numbers")
             return {"is": "range", "items": [value.start, value.stop, value.step]}
         if isinstance(value, Mapping):
             keys = self._items(list(value), f"{name}.keys", level)
@@ -152,7 +161,7 @@ class Reader:
             return node
         kind = node.get("is")
         if kind == "scalar":
-            return _number_array([node["value"]], node["dtype"])[0]
+            return self._decode_numbers([node["value"]], node["dtype"])[0]
         if kind == "float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[node["value"]]
         if kind == "floats":
@@ -160,18 +169,23 @@ class Reader:
         if kind == "array":
             return self._decode_array(node)
         if kind == "labels":
-            return _number_array(node["values"], node["dtype"])
+            return self._decode_numbers(node["values"], node["dtype"])
         if kind == "words":
             return self._decode_strings(node, level)
         if kind == "range":
-            return range(*map(_integer, node["items"]))
+            numbers = range(*map(_integer, _list(node["items"])))
+            if not _is_moderate(numbers):
+                raise InvalidContent("it has a range of more than a million numbers")
+            return numbers
         if kind == "dict":
-            keys, values = self.decode([node["keys"], node["values"]], level)
+            keys = _check_hashes(self.decode(_list(node["keys"]), level))
+            values = self.decode(_list(node["values"]), level)
             if len(set(keys)) != len(keys):
                 raise InvalidContent("a dict has a duplicate key")
             return dict(zip(keys, values, strict=True))
-        if kind in SEQUENCES:
-            return SEQUENCES[kind](self.decode(_list(node["items"]), level))
+        if isinstance(kind, str) and kind in SEQUENCES:
+            items = self.decode(_list(node["items"]), level)
+            return SEQUENCES[kind](items if kind == "tuple" else _check_hashes(items))
         raise InvalidContent(f"a value has the unknown kind {kind!r}")
 
     def _take(self, name: Any, dtype: str, n_axes: int | None = None) -> AnyArray:
@@ -206,13 +220,49 @@ class Reader:
             if codes.size and not 0 <= codes.min() <= codes.max() < len(values):
                 raise InvalidContent("the codes of an array of strings are out of range")
         n_cells = len(values) + (0 if codes is None else codes.size)
-        self.room -= n_cells * dtype.itemsize
-        if self.room < 0:
-            raise InvalidContent("its strings would take too much memory")
+        self._reserve(n_cells * dtype.itemsize)
         strings = np.empty(len(values), dtype=dtype)
         for place, value in enumerate(values):  # one by one, since a value can be a list
             strings[place] = value
         return strings if codes is None else strings[codes]
+
+    def _decode_numbers(self, values: Any, text: Any) -> AnyArray:
+        """Return an array (n,) of the numbers or strings in a JSON list."""
+        values = _list(values)
+        if isinstance(text, str) and WORDS.fullmatch(text):
+            if not all(type(value) is str for value in values):
+                raise InvalidContent("an array of strings has values of another type")
+            width = max(map(len, values), default=1) or 1
+            self._reserve(4 * width * len(values))
+            return np.array(values, dtype=f"{text[0]}U{width}")
+        dtype = _known_type(text, NUMBERS)
+        python_type: Any = {"b": bool, "f": float}.get(dtype.kind, int)
+        if python_type is float:
+            values = [float(v) if v in ("nan", "inf", "-inf") else v for v in values]
+        if not all(type(value) is python_type for value in values):
+            raise InvalidContent(f"it has numbers that are not of the stated type {dtype}")
+        if dtype.kind in "bf":
+            with np.errstate(all="ignore"):
+                return np.array(values, dtype=python_type).astype(dtype)
+        limits = np.iinfo(np.int64 if dtype.kind == "M" else dtype)
+        if values and not limits.min <= min(values) <= max(values) <= limits.max:
+            raise InvalidContent(f"it has numbers out of range for the type {dtype}")
+        return np.array(values, dtype=limits.dtype).astype(dtype)
+
+    def _reserve(self, n_bytes: int) -> None:
+        """Count the memory of an array of strings, which can exceed that of the file."""
+        self.room -= n_bytes
+        if self.room < 0:
+            raise InvalidContent("its strings would take too much memory")
+
+
+def count_containers(text: str) -> int:
+    """Return the number of lists and objects in JSON, or of such brackets if these are few."""
+    n_brackets = text.count("[") + text.count("{")
+    if n_brackets <= MAX_CONTAINERS:
+        return n_brackets
+    outside = STRINGS.sub("", text)
+    return outside.count("[") + outside.count("{")
 
 
 def _number_type(dtype: np.dtype[Any]) -> str:
@@ -244,26 +294,19 @@ def _plain(value: Any) -> Any:
     return repr(plain) if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
-def _number_array(values: Any, text: Any) -> AnyArray:
-    """Return an array (n,) of the numbers or strings in a JSON list."""
-    values = _list(values)
-    if isinstance(text, str) and WORDS.fullmatch(text):
-        if not all(type(value) is str for value in values):
-            raise InvalidContent("an array of strings has values of another type")
-        return np.array(values, dtype=f"{text[0]}U{max(map(len, values), default=1) or 1}")
-    dtype = _known_type(text, NUMBERS)
-    python_type: Any = {"b": bool, "f": float}.get(dtype.kind, int)
-    if python_type is float:
-        values = [float(v) if v in ("nan", "inf", "-inf") else v for v in values]
-    if not all(type(value) is python_type for value in values):
-        raise InvalidContent(f"it has numbers that are not of the stated type {dtype}")
-    if dtype.kind in "bf":
-        with np.errstate(all="ignore"):
-            return np.array(values, dtype=python_type).astype(dtype)
-    limits = np.iinfo(np.int64 if dtype.kind == "M" else dtype)
-    if values and not limits.min <= min(values) <= max(values) <= limits.max:
-        raise InvalidContent(f"it has numbers out of range for the type {dtype}")
-    return np.array(values, dtype=limits.dtype).astype(dtype)
+def _is_moderate(numbers: range) -> bool:
+    try:
+        return len(numbers) <= MAX_RANGE
+    except OverflowError:
+        return False
+
+
+def _check_hashes(items: list[Any]) -> list[Any]:
+    """Return the items of a dict or set, unless so many have one hash that comparing takes long."""
+    hashes = sorted(map(hash, items))
+    if any(one == other for one, other in zip(hashes, hashes[MAX_EQUAL_HASHES:], strict=False)):
+        raise InvalidContent("a dict or set has many items with the same hash")
+    return items
 
 
 def _list(value: Any) -> list[Any]:

@@ -1,37 +1,40 @@
-"""Names, types and shapes of the fitted attributes of each estimator.
+"""Schema of model files: the fitted attributes of each estimator, and their relations.
 
+Every attribute is declared once, by its type, shape and range. A new attribute needs an entry here,
+and a relation if it depends on others; reading, writing and the tests with invalid values follow.
 Letters denote sizes that must agree: p features, q components, R rank of the centered samples,
 C Gaussians, K classes, n training samples, F functions and m knots of a basis.
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from opgd._model_file.checks import (
-    Check,
-    codes,
-    count,
-    each_gaussian,
-    either,
-    flag,
-    floats,
-    form,
-    gaussian_classes,
-    labels,
-    logarithms,
-    names,
-    numbers,
-    output,
-    positive,
-    real,
-    sample_labels,
-    size,
-    table,
-)
+from opgd._model_file import relations
 from opgd._model_file.encoding import InvalidContent
+from opgd._model_file.fields import (
+    SMALLEST,
+    Array,
+    Choice,
+    Codes,
+    Count,
+    Either,
+    Field,
+    Flag,
+    Floats,
+    GaussianClasses,
+    Labels,
+    Names,
+    Number,
+    Output,
+    SampleLabels,
+    Scalar,
+    Seed,
+    Size,
+    Sizes,
+    Table,
+)
+from opgd._model_file.relations import Relation
+from opgd._utils.validation import MAX_WEIGHT
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,
@@ -47,118 +50,129 @@ from opgd.baselines import (
     SlicedAverageVariance,
 )
 from opgd.baselines._basis_functions import BASES, Basis
+from opgd.baselines._posterior import MAX_SCORE
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection
-from opgd.core.gaussians import ProjectedGaussians
+from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.mixture import OPGDMixture
 from opgd.semi_supervised import OPGDSemiSupervised
 
-VARIANCES = either(numbers("C q", above=0.0), numbers("C q q"))
-GAUSSIANS: dict[str, Check] = {
-    "means_": numbers("C p"),
-    "n_features_in_": size("p"),
-    "_coordinates.center": numbers("p"),
-    "_coordinates.scale": numbers("p", above=0.0),
-    "_coordinates.basis": numbers("p R"),
-    "_coordinates.whitener": numbers("R R"),
-    "_coordinates.unwhitener": numbers("R R"),
-    "_coordinates.identity_share": real,
-    "_covariances": numbers("C R R"),
-    "_projection.center": numbers("p"),
-    "_projection.components": numbers("q p"),
-    "_projection.gaussians.log_priors": logarithms,
-    "_projection.gaussians.means": numbers("C q"),
+
+def probabilities(shape: str, low: float = 0.0) -> Array:
+    """Return the declaration of an array of probabilities, which rounding may have increased."""
+    return Array(shape, low, 1.0 + 1e-6)
+
+
+MAX_TEMPERATURE = 1e6
+"""Bound of the temperature and of its reciprocal; calibration stays within 2**-3 and 2**8."""
+VARIANCES = Either((Array("C q", low=SMALLEST), Array("C q q")))
+GAUSSIANS: dict[str, Field] = {
+    "means_": Array("C p"),
+    "n_features_in_": Size("p"),
+    "_coordinates.center": Array("p"),
+    "_coordinates.scale": Array("p", low=SMALLEST),
+    "_coordinates.basis": Array("p R"),
+    "_coordinates.whitener": Array("R R"),
+    "_coordinates.unwhitener": Array("R R"),
+    "_coordinates.identity_share": Number(0.0, 1.0),
+    "_covariances": Array("C R R"),
+    "_projection.center": Array("p"),
+    "_projection.components": Array("q p"),
+    "_projection.gaussians.log_priors": Array("C", high=1e-6),
+    "_projection.gaussians.means": Array("C q"),
     "_projection.gaussians.variances": VARIANCES,
-    "_projection.form": form,
-    "_projection.temperature": positive,
+    "_projection.form": Choice(tuple(FORMS)),
+    "_projection.temperature": Number(1 / MAX_TEMPERATURE, MAX_TEMPERATURE),
 }
-CLASSES: dict[str, Check] = {
-    "classes_": labels,
-    "priors_": numbers("K", above=0.0),
+CLASSES: dict[str, Field] = {
+    "classes_": Labels(),
+    "priors_": probabilities("K", low=SMALLEST),
     **GAUSSIANS,
-    "_projection.gaussian_classes": gaussian_classes,
+    "_projection.gaussian_classes": GaussianClasses(),
 }
-SEARCH: dict[str, Check] = {
-    "log_likelihood_": real,
-    "component_log_likelihoods_": numbers("q", finite=False),
-    "component_shares_": numbers("q", finite=False),
-    "n_iter_": count,
-    "n_evaluations_": count,
-    "converged_": flag,
-    "loss_curve_": floats,
+SEARCH: dict[str, Field] = {
+    "log_likelihood_": Number(),
+    "component_log_likelihoods_": Array("q", finite=False),
+    "component_shares_": Array("q", finite=False),
+    "n_iter_": Count(),
+    "n_evaluations_": Count(),
+    "converged_": Flag(),
+    "loss_curve_": Floats(),
 }
-ITERATIONS: dict[str, Check] = {"n_iter_": count, "converged_": flag}
+ITERATIONS: dict[str, Field] = {"n_iter_": Count(), "converged_": Flag()}
 CLASSIFIER = CLASSES | SEARCH
 SEMI_SUPERVISED = CLASSIFIER | {
-    "n_rounds_": count,
-    "transduction_": sample_labels,
-    "label_distributions_": numbers("n K"),
+    "n_rounds_": Count(),
+    "transduction_": SampleLabels(),
+    "label_distributions_": probabilities("n K"),
 }
 MIXTURE = (
     GAUSSIANS
     | SEARCH
     | {
-        "_projection.gaussian_classes": each_gaussian,
-        "n_clusters_": size("C"),
-        "weights_": numbers("C"),
-        "objective_": real,
-        "labels_": codes("n", "C"),
-        "initial_labels_": codes("n", "C"),
-        "uncertainty_": numbers("n"),
-        "eigenvalues_": numbers("R"),
-        "n_rounds_": count,
-        "selection_": partial(table, needed={"n_clusters", "n_components", "bic", "icl", "aic"}),
+        "_projection.gaussian_classes": GaussianClasses(each=True),
+        "n_clusters_": Size("C"),
+        "weights_": probabilities("C"),
+        "objective_": Number(),
+        "labels_": Codes("n", "C"),
+        "initial_labels_": Codes("n", "C"),
+        "uncertainty_": probabilities("n"),
+        "eigenvalues_": Array("R"),
+        "n_rounds_": Count(),
+        "selection_": Table(("n_clusters", "n_components", "bic", "icl", "aic")),
     }
 )
-POSTERIORS: dict[str, Check] = {
-    "classes_": labels,
-    "priors_": numbers("K", above=0.0),
-    "_center": numbers("p"),
-    "n_features_in_": size("p"),
+POSTERIORS: dict[str, Field] = {
+    "classes_": Labels(),
+    "priors_": probabilities("K", low=SMALLEST),
+    "_center": Array("p"),
+    "n_features_in_": Size("p"),
 }
-ROWS: dict[str, Check] = POSTERIORS | {
-    "_codes": codes("n", "K"),
-    "_weights": numbers("n", above=0.0),
+ROWS: dict[str, Field] = POSTERIORS | {
+    "_codes": Codes("n", "K"),
+    "_weights": Array("n", SMALLEST, MAX_WEIGHT),
 }
 PURSUIT = (
     POSTERIORS
     | ITERATIONS
     | {
-        "components_": numbers("q p"),
-        "n_components_": size("q"),
-        "log_ratios_": numbers("q"),
-        "gaussian_classes_": gaussian_classes,
-        "_axis_weights": numbers("q C"),
-        "_axis_means": numbers("q C"),
-        "_axis_deviations": numbers("q C", above=0.0),
+        "components_": Array("q p"),
+        "n_components_": Size("q"),
+        "log_ratios_": Array("q"),
+        "gaussian_classes_": GaussianClasses(),
+        "_axis_weights": probabilities("q C", low=SMALLEST),
+        "_axis_means": Array("q C"),
+        "_axis_deviations": Array("q C", low=SMALLEST),
     }
 )
 FLEXIBLE = POSTERIORS | {
-    "explained_": numbers("q"),
-    "n_components_": size("q"),
-    "projected_means_": numbers("K q"),
-    "coefficients_": numbers("q F"),
-    "_scale": numbers("p", above=0.0),
-    "_basis.kind": lambda value, _: isinstance(value, str) and value in BASES,
-    "_basis.degree": count,
-    "_basis.knots": numbers("m p"),
-    "_function_center": numbers("F"),
-    "_function_scale": numbers("F", above=0.0),
+    "explained_": Array("q"),
+    "n_components_": Size("q"),
+    "projected_means_": Array("K q"),
+    "coefficients_": Array("q F"),
+    "_scale": Array("p", low=SMALLEST),
+    "_basis.kind": Choice(tuple(BASES)),
+    "_basis.degree": Count(1),
+    "_basis.knots": Array("m p"),
+    "_function_center": Array("F"),
+    "_function_scale": Array("F", low=SMALLEST),
 }
-CHOICE: dict[str, Check] = {
-    "n_splits_": count,
-    "best_index_": count,
-    "cv_results_": partial(table, needed={"params", "mean_test_score"}),
-    "n_features_in_": count,
+CHOICE: dict[str, Field] = {
+    "n_splits_": Count(),
+    "best_index_": Count(),
+    "cv_results_": Table(("params", "mean_test_score")),
+    "n_features_in_": Count(),
 }
 OUTPUT = "_sklearn_output_config"
 """Attribute in which scikit-learn stores the configuration of `set_output`."""
-OPTIONAL: dict[str, Check] = {
-    "feature_names_in_": names,
-    OUTPUT: output,
+OPTIONAL: dict[str, Field] = {
+    "feature_names_in_": Names(),
+    OUTPUT: Output(),
 }
+PARAMETERS: dict[str, Field] = {"random_state": Seed(), "unlabeled": Scalar()}
+"""Constructor parameters that methods other than `fit` use; `fit` checks the others."""
 RECORDS: dict[str, type[Any]] = {
     "_basis": Basis,
     "_coordinates": Coordinates,
@@ -173,7 +187,8 @@ class Parts:
     """An estimator class that can be stored, and its fitted attributes."""
 
     estimator: type[Any]
-    attributes: dict[str, Check]
+    attributes: dict[str, Field]
+    relations: tuple[Relation, ...]
     estimators: dict[str, str] = field(default_factory=dict)
     """Names of attributes that are estimators, and of their classes."""
 
@@ -181,84 +196,82 @@ class Parts:
 ESTIMATORS = {
     parts.estimator.__name__: parts
     for parts in [
-        Parts(OPGDClassifier, CLASSIFIER),
-        Parts(OPGDClassifierCV, CHOICE, {"best_estimator_": "OPGDClassifier"}),
-        Parts(OPGDMixture, MIXTURE),
-        Parts(OPGDSemiSupervised, SEMI_SUPERVISED),
+        Parts(OPGDClassifier, CLASSIFIER, relations.CLASSES),
+        Parts(OPGDClassifierCV, CHOICE, relations.CHOICE, {"best_estimator_": "OPGDClassifier"}),
+        Parts(OPGDMixture, MIXTURE, relations.MIXTURE),
+        Parts(OPGDSemiSupervised, SEMI_SUPERVISED, relations.SEMI_SUPERVISED),
         Parts(
             CommonPrincipalComponents,
-            CLASSES | ITERATIONS | {"common_variances_": numbers("C q")},
+            CLASSES | ITERATIONS | {"common_variances_": Array("C q", low=0.0)},
+            relations.CLASSES,
         ),
         Parts(
             MixtureDiscriminantAnalysis,
-            CLASSES | ITERATIONS | {"weights_": numbers("C")},
+            CLASSES | ITERATIONS | {"weights_": probabilities("C")},
+            (*relations.CLASSES, relations.WEIGHTS),
         ),
-        Parts(AlternatingComponents, CLASSES | SEARCH),
-        Parts(FlexibleDiscriminantAnalysis, FLEXIBLE),
-        Parts(GaussianMixturePursuit, PURSUIT),
+        Parts(AlternatingComponents, CLASSES | SEARCH, relations.CLASSES),
+        Parts(FlexibleDiscriminantAnalysis, FLEXIBLE, relations.BASIS),
+        Parts(GaussianMixturePursuit, PURSUIT, relations.PURSUIT),
         Parts(
             InformativeComponents,
             CLASSES
             | ITERATIONS
-            | {"log_likelihood_": real, "n_evaluations_": count, "loss_curve_": floats},
+            | {"log_likelihood_": Number(), "n_evaluations_": Count(), "loss_curve_": Floats()},
+            relations.CLASSES,
         ),
         Parts(
             KernelDiscriminantAnalysis,
             ROWS
             | {
-                "bandwidths_": numbers("K", above=0.0),
-                "components_": numbers("R p"),
-                "_rows": numbers("n R"),
+                "bandwidths_": Array("K", relations.MIN_BANDWIDTH, relations.MAX_BANDWIDTH),
+                "components_": Array("R p"),
+                "_rows": Array("n R", -MAX_SCORE, MAX_SCORE),
             },
+            relations.KERNELS,
         ),
         Parts(
             KernelNaiveBayes,
             ROWS
             | {
-                "bandwidths_": numbers("K p"),
-                "_scale": numbers("p"),
-                "_rows": numbers("n p"),
+                "bandwidths_": Array("K p", low=0.0),
+                "_scale": Array("p", low=0.0),
+                "_rows": Array("n p", -MAX_SCORE, MAX_SCORE),
             },
+            (*relations.KERNELS, relations.BANDWIDTHS),
         ),
-        Parts(LikelihoodRatioPursuit, PURSUIT),
-        Parts(ReducedRankLDA, CLASSES),
-        Parts(RegularizedDiscriminantAnalysis, CLASSES),
-        Parts(SlicedAverageVariance, CLASSES),
+        Parts(LikelihoodRatioPursuit, PURSUIT, relations.PURSUIT),
+        Parts(ReducedRankLDA, CLASSES, relations.CLASSES),
+        Parts(RegularizedDiscriminantAnalysis, CLASSES, relations.CLASSES),
+        Parts(SlicedAverageVariance, CLASSES, relations.CLASSES),
     ]
 }
 
 
-def check_attributes(parts: Parts, fitted: dict[str, Any]) -> None:
-    """Raise InvalidContent unless the attributes form a valid model."""
-    sizes: dict[str, int] = {}
-    checks = parts.attributes | {name: check for name, check in OPTIONAL.items() if name in fitted}
-    if set(checks) != set(fitted):
+def check_parameters(parts: Parts, parameters: dict[str, Any]) -> None:
+    """Raise InvalidContent for a parameter that is unknown or has an unusable value."""
+    unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
+    if unknown:
+        name = parts.estimator.__name__
+        raise InvalidContent(f"{name} has no parameter {min(unknown)!r} in this version of opgd")
+    for name, declared in PARAMETERS.items():
+        if name in parameters and not declared.accepts(parameters[name], {}):
+            raise InvalidContent(f"its parameter {name} must be {declared}")
+
+
+def check_attributes(parts: Parts, fitted: dict[str, Any], estimators: dict[str, Any]) -> None:
+    """Raise InvalidContent unless the attributes form a valid model.
+
+    `estimators` are the attributes that are estimators; they have been checked before.
+    """
+    sizes: Sizes = {}
+    optional = {name: declared for name, declared in OPTIONAL.items() if name in fitted}
+    fields = parts.attributes | optional
+    if set(fields) != set(fitted):
         raise InvalidContent(f"its attributes are not those of {parts.estimator.__name__}")
-    for name, check in checks.items():
-        if not check(fitted[name], sizes):
-            raise InvalidContent(f"its {name} has an unexpected type, shape or value")
-    if "_projection.form" in fitted:
-        _check_variances(fitted)
-    if "_basis.kind" in fitted:
-        _check_basis(fitted)
-    if "best_index_" in fitted and fitted["best_index_"] >= len(fitted["cv_results_"]["params"]):
-        raise InvalidContent("its best_index_ is out of range for its cv_results_")
-
-
-def _check_basis(fitted: dict[str, Any]) -> None:
-    n_functions, degree = fitted["coefficients_"].shape[1], fitted["_basis.degree"]
-    basis = Basis(fitted["_basis.kind"], min(degree, n_functions), fitted["_basis.knots"])
-    if basis.n_functions != n_functions:
-        raise InvalidContent("its numbers of basis functions and coefficients differ")
-
-
-def _check_variances(fitted: dict[str, Any]) -> None:
-    variances = fitted["_projection.gaussians.variances"]
-    ndim = {"diag": 2, "full": 3}[fitted["_projection.form"]]
-    if variances.ndim != ndim:
-        raise InvalidContent("its projected variances do not have the shape of their form")
-    if ndim == 3:
-        try:
-            np.linalg.cholesky(variances)
-        except np.linalg.LinAlgError:
-            raise InvalidContent("its covariances are not positive definite") from None
+    for name, declared in fields.items():
+        if not declared.accepts(fitted[name], sizes):
+            raise InvalidContent(f"its {name} must be {declared}")
+    for relation in parts.relations:
+        if not relation.holds(fitted | estimators):
+            raise InvalidContent(f"its {relation.message}")

@@ -1,11 +1,29 @@
 """Encoding of fitted estimators as JSON and tensors, and decoding."""
 
+import json
 import re
 from typing import Any
 
+import numpy as np
+
 from opgd._base.gaussian import GaussianModel, describe_projection
-from opgd._model_file.encoding import InvalidContent, NotStorable, Reader, Writer
-from opgd._model_file.schema import ESTIMATORS, OPTIONAL, RECORDS, Parts, check_attributes
+from opgd._model_file.encoding import (
+    MAX_CONTAINERS,
+    InvalidContent,
+    NotStorable,
+    Reader,
+    Writer,
+    count_containers,
+)
+from opgd._model_file.probe import check_results
+from opgd._model_file.schema import (
+    ESTIMATORS,
+    OPTIONAL,
+    RECORDS,
+    Parts,
+    check_attributes,
+    check_parameters,
+)
 from opgd._model_file.upgrade import upgrade_estimators, upgrade_fitted
 from opgd.core.gaussians import FORMS
 
@@ -62,7 +80,10 @@ def _encode_parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
         value = value.to_dict()
     before = dict(writer.tensors)
     try:
-        return writer.encode(value, f"{prefix}.{key}")
+        node = writer.encode(value, f"{prefix}.{key}")
+        if count_containers(json.dumps(node)) > MAX_CONTAINERS // 2:
+            raise NotStorable("a value with many lists")
+        return node
     except NotStorable:
         writer.tensors = before
         raise
@@ -83,7 +104,8 @@ def decode_estimator(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
     """Return the estimator that the contents of a file describe."""
     reader = Reader(tensors)
     try:
-        estimator = _rebuild(model, reader, model["version"])
+        with np.errstate(all="ignore"):  # invalid numbers overflow in checks
+            estimator = _rebuild(model, reader, model["version"])
     except InvalidContent:
         raise
     except DECODING_ERRORS as error:
@@ -99,19 +121,22 @@ def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | 
         raise InvalidContent(f"it contains an estimator of the unexpected type {name!r}")
     parts = ESTIMATORS[name]
     parameters = {key: reader.decode(value) for key, value in content["parameters"].items()}
-    unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
-    if unknown:
-        raise InvalidContent(f"{name} has no parameter {min(unknown)!r} in this version of opgd")
+    check_parameters(parts, parameters)
     fitted = {key: reader.decode(value) for key, value in content["fitted"].items()}
     inner = _rebuild_estimators(parts, upgrade_estimators(content, version), reader, version)
     fitted = upgrade_fitted(fitted, inner, version)
-    check_attributes(parts, fitted)
+    check_attributes(parts, fitted, inner)
     estimator = parts.estimator(**parameters)
+    # names and output settings follow the check of results, since arrays have no names
+    optional = {key: fitted.pop(key) for key in OPTIONAL if key in fitted}
     fitted = _build_records(fitted) | inner
     if "_projection" in fitted:
         estimator._store(fitted)
     else:
         vars(estimator).update(fitted)
+    if not inner:  # otherwise, results are those of the inner estimator
+        check_results(estimator)
+    vars(estimator).update(optional)
     return estimator
 
 

@@ -1,96 +1,20 @@
-"""Validation of parameters and input; `opgd.core` relies on it and validates nothing."""
+"""Validation of parameters and weights; `opgd.core` relies on it and validates nothing.
 
-from collections import Counter
+X is validated in `opgd._utils.features`, y in `opgd._utils.labels`.
+"""
+
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 
-from opgd._utils.text import list_names
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd._utils.features import to_number_vector
+from opgd.core.types import AnyArray, FloatArray
 
-FLOAT_DTYPES = [np.float64, np.float32]
 MAX_WEIGHT = 1e150
 """Maximum sample weight, so that sums of squared weights stay finite."""
-
-
-def validate_rows(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """Validate X (and y) as scikit-learn does, with errors that name the columns."""
-    _check_unique_names(X)
-    try:
-        # scikit-learn checks for finite values by their sum, which may overflow
-        with np.errstate(over="ignore", invalid="ignore"):
-            return validate_data(estimator, X, *y, dtype=FLOAT_DTYPES, **options)
-    except (TypeError, ValueError) as error:
-        not_finite = _find_non_finite(X) if "Input X contains" in str(error) else None
-        not_numeric = [] if not_finite else _find_non_numeric(X)
-        if not_numeric:
-            raise ValueError(_describe_non_numeric(not_numeric, error)) from None
-        if not_finite is None:
-            raise  # the error has another cause
-    columns, row = not_finite
-    raise ValueError(
-        f"Input X contains NaN or infinity in {columns}, first in row {row}. "
-        f"{type(estimator).__name__} requires finite values: impute them or drop those samples."
-    )
-
-
-def _check_unique_names(X: Any) -> None:
-    """Raise ValueError for a data frame with duplicate column names."""
-    names = list(getattr(X, "columns", []))
-    duplicates = [name for name, number in Counter(names).items() if number > 1]
-    if duplicates:
-        raise ValueError(
-            f"X has more than one column named {duplicates[0]!r}; column names must be unique."
-        )
-
-
-def _describe_non_numeric(columns: list[str], error: Exception) -> str:
-    """Return the message for columns that are not numeric, with the value that failed if known."""
-    subject, verb, pronoun = (
-        ("Column", "is", "it") if len(columns) == 1 else ("Columns", "are", "them")
-    )
-    reason = f" ({error})" if "could not convert" in str(error) else ""
-    return (
-        f"{subject} {list_names(columns)} {verb} not numeric{reason}. "
-        f"Encode {pronoun} (for example with OneHotEncoder) or drop {pronoun}."
-    )
-
-
-def _find_non_numeric(X: Any) -> list[str]:
-    """Return the names of the columns of a data frame that cannot be converted to numbers."""
-    if not hasattr(X, "columns") or _is_numeric(X):
-        return []  # the error has another cause
-    names = list(X.columns)
-    # a data frame of dates only would be converted to nanoseconds
-    dates = [name for name in names if np.asarray(X[name]).dtype.kind in "mM"]
-    return [repr(name) for name in names if name in dates or not _is_numeric(X[[name]])]
-
-
-def _is_numeric(frame: Any) -> bool:
-    try:
-        check_array(frame, dtype=FLOAT_DTYPES, ensure_all_finite=False, ensure_min_samples=0)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _find_non_finite(X: Any) -> tuple[str, int] | None:
-    """Return the names of columns with values that are not finite, and the first such row."""
-    try:
-        bad = ~np.isfinite(check_array(X, dtype=FLOAT_DTYPES, ensure_all_finite=False))
-    except (TypeError, ValueError):
-        return None  # the error has another cause
-    if not bad.any():
-        return None
-    names = getattr(X, "columns", None)
-    places = np.flatnonzero(bad.any(axis=0)).tolist()
-    columns = [f"column {j}" if names is None else repr(names[j]) for j in places]
-    return list_names(columns), int(np.flatnonzero(bad.any(axis=1))[0])
 
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
@@ -178,42 +102,14 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def encode_labels(y: AnyArray) -> tuple[AnyArray, IntArray]:
-    """Return sorted classes and the code of every label."""
-    if y.dtype == object and any(label is None for label in y):
-        raise ValueError(
-            "y has missing labels (None). Drop those samples, or use OPGDSemiSupervised."
-        )
-    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
-        raise ValueError("Input y contains NaN or infinity; drop those samples.")
-    kinds = {type(label) for label in y} if y.dtype == object else set()
-    if all(issubclass(kind, str) for kind in kinds):
-        kinds = set()  # np.str_ and str are compatible
-    if len(kinds) > 1 and not all(issubclass(kind, Real) for kind in kinds):
-        names = sorted(kind.__name__ for kind in kinds)
-        raise ValueError(
-            f"y has labels of several types ({', '.join(names)}); convert them to one type."
-        )
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes.astype(np.intp, copy=False)
-
-
-def encode_known_labels(y: AnyArray, classes: AnyArray) -> IntArray:
-    """Return the codes of labels, all of which must be among the classes."""
-    codes: IntArray = np.searchsorted(classes, y).astype(np.intp, copy=False)
-    return codes
-
-
 def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
     """Return one finite, non-negative weight per sample, not all zero; None for equal weights."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(len(X), float(sample_weight))
-    weights: FloatArray = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    weights = to_number_vector("sample_weight", sample_weight)
+    assert_all_finite(weights, input_name="sample_weight")
     if weights.ndim != 1:
         raise ValueError(f"sample_weight must have one dimension, got shape {weights.shape}.")
     check_consistent_length(X, weights)

@@ -235,9 +235,10 @@ def _summarize_answers(model: Model, rows: NewRows, answers: dict[str, Any]) -> 
             labels, counts = np.unique(answers[name], return_counts=True)
             facts["counts"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     if "prediction" in answers and model.target in rows.table.frame.columns:
-        series = rows.table.frame[model.target]
+        target = str(model.target)
+        series = rows.table.column(target, "--target")
         try:
-            labels, missing = encode_known_labels(series, model.estimator.classes_)
+            labels, missing = encode_known_labels(target, series, model.estimator.classes_)
         except BadInput:  # an unrelated column with the same name
             return facts
         if not missing.all():

@@ -73,9 +73,16 @@ class FittedProjection:
 
     def squared_distances(self, X: AnyArray) -> FloatArray:
         """Return squared Mahalanobis distances to every Gaussian in the projection, (n, C)."""
+        return np.maximum(2.0 * (self._log_joint_at_means() - self.log_joint(X)), 0.0)
+
+    def _log_joint_at_means(self) -> FloatArray:
+        """Return the log joint of each Gaussian at its mean, log pi_c + sum_j log f_j, (C,)."""
         gaussians, factors = self.gaussians, self.form.factors(self.gaussians)
-        at_means = np.diag(scores_log_joint(gaussians.means.T, gaussians, factors, self.form))
-        return np.maximum(2.0 * (at_means - self.log_joint(X)), 0.0)
+        origin, buffer = np.zeros((self.n_components, 1)), np.empty((len(gaussians.means), 1))
+        at_means = gaussians.log_priors.copy()
+        for j in range(self.n_components):
+            at_means += np.log(self.form.standardize(j, origin, gaussians.means, factors, buffer))
+        return at_means
 
     def _log_joint_by(self, groups: IntArray, X: AnyArray) -> FloatArray:
         factors = self.form.factors(self.gaussians)

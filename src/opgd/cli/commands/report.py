@@ -136,10 +136,10 @@ def _read_labeled(
     )
     if target is None:
         return LabeledRows(rows.X)
-    series = rows.table.frame[target]
+    series = rows.table.column(target, "--target")
     if not model.is_classifier:
         return LabeledRows(rows.X, _encode_optional_labels(series))
-    labels, missing = encode_known_labels(series, model.estimator.classes_)
+    labels, missing = encode_known_labels(target, series, model.estimator.classes_)
     if missing.any() and not drop_missing:
         raise BadInput(
             f"Column {quote(target)} of {table.source} has no label in "

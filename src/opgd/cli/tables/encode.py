@@ -196,7 +196,9 @@ def encode_labels(series: pl.Series) -> tuple[AnyArray, AnyArray]:
     return np.array(words.fill_null("").to_list(), dtype=object), missing.to_numpy()
 
 
-def encode_known_labels(series: pl.Series, classes: AnyArray) -> tuple[AnyArray, AnyArray]:
+def encode_known_labels(
+    name: str, series: pl.Series, classes: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """Return labels as classes of the model, (n,), and a mask of missing ones."""
     labels, missing = encode_labels(series)
     numeric = classes.dtype.kind in "iuf"
@@ -213,7 +215,7 @@ def encode_known_labels(series: pl.Series, classes: AnyArray) -> tuple[AnyArray,
     if unknown.any():
         names = dict.fromkeys(labels[unknown].tolist())
         raise BadInput(
-            f"Column {quote(series.name)} has labels that are not classes of the model: "
+            f"Column {quote(name)} has labels that are not classes of the model: "
             f"{list_names(names)} ({int(unknown.sum())} of {len(labels)} rows). "
             f"Its classes are {list_names(classes.tolist())}."
         )
@@ -259,8 +261,10 @@ def _is_fraction(label: Any) -> bool:
 def _normalize_label(label: Any, numeric: bool) -> Any:
     """Return a key that is equal for equivalent labels: 1 and "1.0", True and "true"."""
     if numeric:
+        if isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
+            return int(label)  # exact; integers and floats have equal hashes where they are equal
         try:
-            return float(label)
+            return label if isinstance(label, int) else float(label)
         except ValueError:
             return label
     return str(label).lower() if str(label).lower() in ("true", "false") else str(label)

@@ -19,6 +19,7 @@ import polars as pl
 
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
 from opgd.cli.errors import BadInput
+from opgd.cli.tables.columns import drop_columns, select_columns
 from opgd.core.types import AnyArray
 
 STANDARD_INPUT = "-"
@@ -50,12 +51,12 @@ class Table:
                 + (f"; did you mean {quote(near[0])}?" if near else ".")
                 + f" Its columns are {list_names(self.frame.columns)}."
             )
-        return self.frame[name]
+        return select_columns(self.frame, [name])[0]
 
     def pop_columns(self, names: list[str], keep: Collection[str] = ()) -> list[pl.Series]:
         """Return columns and remove them from the table, except those in `keep`."""
-        columns = self.frame.select(names).get_columns()
-        self.frame = self.frame.drop([name for name in names if name not in keep])
+        columns = select_columns(self.frame, names)
+        self.frame = drop_columns(self.frame, {*names} - {*keep})
         return columns
 
     def select_rows(self, mask: AnyArray) -> "Table":
@@ -92,7 +93,7 @@ def _make_table(
     unnamed = [name for name in frame.columns if not name]
     if unnamed:
         terminal.note(f"{source}: ignoring the column without a name, probably an index.")
-        frame = frame.drop(unnamed)
+        frame = drop_columns(frame, unnamed)
     row_numbers = np.arange(1, frame.height + 1)
     if frame.width > 1:
         empty = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()

@@ -12,6 +12,7 @@ import polars as pl
 from opgd._utils.files import check_writable_path, write_atomically
 from opgd.cli.console import Terminal, quote
 from opgd.cli.errors import BadInput, discard_output
+from opgd.cli.tables.columns import replace_columns, select_columns
 from opgd.cli.tables.read import NUMBER, Table
 from opgd.core.types import AnyArray
 
@@ -105,13 +106,13 @@ def _write_to_stdout(data: bytes) -> None:
 
 def _escape_formulas(frame: pl.DataFrame, terminal: Terminal) -> pl.DataFrame:
     """Return a table with an apostrophe before cells and column names that are formulas."""
-    words = frame.select(pl.col(pl.String))
-    escaped = [
-        pl.Series(series.name, [_escape(text) for text in series], dtype=pl.String)
-        for series in words.iter_columns()
-        if any(_is_formula(text) for text in series.unique())
-    ]
-    result = frame.with_columns(escaped)
+    columns = zip(frame.columns, select_columns(frame, frame.columns), strict=True)
+    escaped = {
+        name: pl.Series([_escape(text) for text in series], dtype=pl.String)
+        for name, series in columns
+        if series.dtype == pl.String and any(_is_formula(text) for text in series.unique())
+    }
+    result = replace_columns(frame, escaped)
     result.columns = [_escape(name) for name in frame.columns]
     if escaped or result.columns != frame.columns:
         terminal.note(

@@ -1,0 +1,94 @@
+"""Every content in every container with every estimator, and what the guide says about it."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
+
+from tests.hostile.containers import (
+    FEATURE_CASES,
+    LABEL_CASES,
+    LABELED,
+    MISSING,
+    markdown,
+)
+from tests.hostile.outcomes import fit_refused, plain, refused, some_labels, table
+from tests.hostile.registry import ESTIMATORS, partly_labeled, takes_weights
+from tests.hostile.test_inputs import GUIDE
+
+ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
+
+
+def has_names(container):
+    return container.startswith(("pandas", "polars", "pyarrow", "Dask frame"))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_columns_of_x_end_as_stated(name):
+    X, y = table()
+    model, fitted = clone(ESTIMATORS[name]), plain(name)
+    labels, expected = some_labels(model, y), {}
+    invalid = (labels, -np.ones(len(X))) if takes_weights(model) else (labels[1:],)
+    for content, container, given in FEATURE_CASES:
+        where = f"{content.name} in {container}"
+        if content.outcome == "accepted":
+            if content.name not in expected:
+                rows = X.copy()
+                rows[:, 1] = [float(value) for value in content.values]
+                expected[content.name] = fitted.predict_proba(rows)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit had no names
+                answers = np.asarray(fitted.predict_proba(given))
+            np.testing.assert_allclose(answers, expected[content.name], atol=1e-12, err_msg=where)
+            with pytest.raises(ValueError, match=r"negative|inconsistent"):  # X is accepted before
+                model.fit(given, *invalid)
+            continue
+        error, words = ERRORS[content.outcome], re.escape(content.words)
+        named = "'b'" if has_names(container) else r"1\b"
+        fit_refused(model, given, labels, f"(?s)(?=.*{words}).*{named}", error)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(error, match=words):
+                np.asarray(fitted.predict(given))
+
+
+@pytest.mark.parametrize("name", LABELED)
+def test_labels_end_as_stated(name):
+    X, _ = table()
+    model, fitted = clone(ESTIMATORS[name]), plain(name)
+    for content, container, given in LABEL_CASES:
+        where = f"{content.name} in {container}"
+        accepted = content.outcome == "accepted"
+        if accepted or (partly_labeled(model) and "missing" in content.words):
+            codes, classes = read(model, X, given)
+            known = codes >= 0
+            assert accepted or np.flatnonzero(~known).tolist() == [MISSING], where
+            expected = [value for value in content.values if value is not None and value == value]
+            found = classes[codes[known]].tolist()
+            if classes.dtype.kind != "M":
+                assert found == expected, where
+                converted = container == "pandas" and not accepted  # to floats, by pandas
+                assert converted or set(map(type, found)) == set(map(type, expected)), where
+            continue
+        fit_refused(model, X, given, re.escape(content.words), ERRORS[content.outcome])
+        if not partly_labeled(model):
+            refused(lambda y=given: fitted.score(X, y), ".", ERRORS[content.outcome])
+
+
+def read(model, X, y):
+    """Codes and classes as `fit` finds them; a whole fit would take long for so many labels."""
+    if partly_labeled(model):
+        model.set_params(unlabeled=None if np.asarray(y)[0] is None else np.nan)
+        samples = model._read_samples(X, y, None)
+        return samples.codes, samples.classes
+    _, classes, codes, _ = model._check_labeled(X, y, None)
+    return codes, classes
+
+
+def test_the_guide_has_these_tables():
+    pytest.importorskip("dask")  # without it, there are fewer containers
+    assert markdown() in GUIDE.read_text("utf-8"), "copy what `python -m tests.hostile` prints"
