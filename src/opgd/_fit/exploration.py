@@ -26,11 +26,12 @@ OnIteration = Callable[[str, FloatArray, float], None]
 SCREENING = (7, 25)
 """Numbers of iterations after which the runs of a batch are compared and reduced."""
 KEPT_FIRST = (3, 3)
-KEPT_LATER = (2, 1)
+KEPT_LATER = (2, 2)
 """Numbers of runs that continue after each comparison, in the first and in later batches."""
 RANDOM_STARTS = 4
 """Number of random starts in each batch after the first."""
 MAX_BATCHES = 5
+SEED = 1
 MAX_RUNS = 3 + (MAX_BATCHES - 1) * (RANDOM_STARTS + 1)
 ENOUGH = 3
 """How often the best optimum has to be found before the exploration ends."""
@@ -94,7 +95,7 @@ class Explorer:
     def __post_init__(self) -> None:
         priors = self.problem.priors
         self.entropy = -float(priors @ np.log(priors))
-        self.rng = np.random.RandomState(0)
+        self.rng = np.random.RandomState(SEED)
         self.screened = self._screening_objective()
 
     def explore(self) -> SolverResult:
