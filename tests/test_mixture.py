@@ -668,7 +668,7 @@ def test_bad_parameter_is_refused_by_name(name, value, rng):
 
 
 def test_number_of_components_and_components_init_must_agree(iris):
-    with pytest.raises(ValueError, match=r"components_init must be numbers of shape .* \(2, 4\)"):
+    with pytest.raises(ValueError, match=r"components_init must be an array of .* \(2, 4\)"):
         OPGDMixture(n_components=2, components_init=np.eye(4)[:3]).fit(iris[0])
 
 

@@ -108,7 +108,7 @@ def test_a_signal_during_a_fit_leaves_nothing(number, folder):
 
 
 BAD_CALLS = [
-    (["fit", "none.csv", "-t", "kind", "-o", "x"], ["no file 'none.csv'"]),
+    (["fit", "none.csv", "-t", "kind", "-o", "x"], ["File 'none.csv' does not exist"]),
     (["fit", ".", "-t", "kind", "-o", "x"], ["folder"]),
     (["fit", "model.opgd", "-t", "kind", "-o", "x"], ["'.opgd'", ".csv", ".parquet"]),
     (["fit", "fake.parquet", "-t", "kind", "-o", "x"], ["fake.parquet", "Parquet"]),
@@ -116,7 +116,7 @@ BAD_CALLS = [
     (["fit", "dates.parquet", "-t", "kind", "-o", "x"], ["when", "a date '2020-01-01'"]),
     (["fit", "train.csv", "-t", "kind", "-o", "model.opgd"], ["--force"]),
     (["fit", "train.csv", "-t", "kind", "-o", "train.csv", "--force"], ["is read"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["no such folder"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["folder does not exist"]),
     (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "(5), got 9"]),

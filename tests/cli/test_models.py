@@ -48,7 +48,7 @@ def test_rows_left_out_keep_the_numbers_of_the_others(files):
     table.to_csv("holes.csv", index=False)
     refused = run("predict", "model.opgd", "holes.csv")
     assert refused.code == 2
-    for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing drops 2 rows"):
+    for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing to drop 2 rows"):
         assert words in refused.err
     done = run_ok("transform", "model.opgd", "holes.csv", "--drop-missing", "--keep", "kind")
     found = pd.read_csv(io.StringIO(done.out))
@@ -75,7 +75,7 @@ def test_values_for_missing_cells_stay_with_the_model(files):
     expected = load_model("f.opgd").predict(table[COLUMNS].fillna(values))
     assert pd.read_csv(io.StringIO(done.out))["prediction"].tolist() == expected.tolist()
     left = run_ok("fit", "holes.csv", "-t", "kind", "--axes", 2, "--drop-missing", "-o", "d.opgd")
-    assert "2 rows with missing cells dropped" in left.err
+    assert "Dropped 2 rows with missing cells" in left.err
     assert load_notes("d.opgd")["training"]["rows"] == 176
 
 

@@ -72,9 +72,9 @@ BAD_TABLES = {
     "words": (changed("4,two,p"), ["b", "1 of 20", "'two'", "row 5", "--ignore 'b'"]),
     "dates": (changed("4,2021-03-04,p"), ["'2021-03-04'", "--ignore 'b'"]),
     "infinite": (changed("4,-inf,p"), ["infinite", "b", "'-inf'", "row 5"]),
-    "missing": (changed("?,NA,p"), ["2 columns", "row 5", "missing drops 1 row", "--impute"]),
+    "missing": (changed("?,NA,p"), ["2 columns", "row 5", "missing to drop 1 row", "--impute"]),
     "no label": (changed("4,2,"), ["'y'", "no label", "row 5", "--drop-missing"]),
-    "one class": (GOOD.replace("q", "p"), ["one class only", "'p'"]),
+    "one class": (GOOD.replace("q", "p"), ["only one class", "'p'"]),
     "measurements": (
         "a,y\n" + "".join(f"{i},{i / 7}\n" for i in range(60)),
         ["60 different values", "label column"],

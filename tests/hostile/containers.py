@@ -77,7 +77,7 @@ def feature_contents() -> list[Content]:
             "NaN or infinity in",
         ),
         ("text", ["low" if value > 0 else "high" for value in column], pa.string(), refused),
-        ("text of digits", [str(value) for value in whole], pa.string(), refused),
+        ("numbers as text", [str(value) for value in whole], pa.string(), refused),
         ("categories", ["low" if v > 0 else "high" for v in column], "categories", refused),
         ("dates", days, pa.date32(), refused),
         ("dates and times", times, pa.timestamp("us"), refused),
@@ -125,7 +125,7 @@ def label_contents() -> list[Content]:
         ("integers", y.tolist(), pa.int64(), "accepted"),
         ("integers beyond 2^53", [2**53 + int(code) for code in y], pa.int64(), "accepted"),
         ("text", words, pa.string(), "accepted"),
-        ("the text 'nan'", [["a", "b", "nan"][code] for code in y], pa.string(), "accepted"),
+        ("the string 'nan'", [["a", "b", "nan"][code] for code in y], pa.string(), "accepted"),
         ("categories", words, "categories", "accepted"),
         ("booleans", [bool(code) for code in y], pa.bool_(), "accepted"),
         ("dates", days, pa.timestamp("us"), "accepted"),
@@ -162,7 +162,13 @@ def label_contents() -> list[Content]:
             "ValueError",
             several,
         ),
-        ("fractions", table()[0][:, 0].tolist(), pa.float64(), "ValueError", "Unknown label type"),
+        (
+            "continuous values",
+            table()[0][:, 0].tolist(),
+            pa.float64(),
+            "ValueError",
+            "Unknown label type",
+        ),
         (
             "infinity",
             [np.inf if i == MISSING else float(code) for i, code in enumerate(y)],
@@ -319,20 +325,20 @@ FEATURE_CONTAINERS = {
     "NumPy": _x_numpy,
     "masked array": _x_masked,
     "pandas": _x_frame(_pandas),
-    "pandas, nullable": _x_frame(_nullable),
-    "pandas, pyarrow": _x_frame(_pyarrow_backed),
+    "pandas (nullable)": _x_frame(_nullable),
+    "pandas (pyarrow)": _x_frame(_pyarrow_backed),
     "polars": _x_polars,
     "pyarrow": _x_arrow,
     "Dask array": _x_dask_array,
-    "Dask frame": _x_dask_frame,
+    "Dask data frame": _x_dask_frame,
 }
 LABEL_CONTAINERS = {
     "list": lambda content: content.values,
     "NumPy": _numpy,
     "masked array": _masked,
     "pandas": _pandas,
-    "pandas, nullable": _nullable,
-    "pandas, pyarrow": _pyarrow_backed,
+    "pandas (nullable)": _nullable,
+    "pandas (pyarrow)": _pyarrow_backed,
     "polars": _polars,
     "pyarrow": _arrow,
 }
@@ -374,11 +380,12 @@ def markdown() -> str:
         [
             "## Containers and types",
             "",
-            'All containers follow the same rules: values are accepted ("yes"), or refused with an '
-            "error that names the column of X or the position in y.",
-            "A cell is empty if the container cannot have such values. `OPGDSemiSupervised` treats "
-            "missing labels as unlabeled.",
-            f"{n_combinations()} combinations of container, content and estimator are tested.",
+            'All containers follow the same rules: values are accepted ("yes"), or rejected with '
+            "an error that names the column of X, or the problem in y.",
+            "A cell is empty if the container cannot hold such values or the combination is not "
+            "tested. `OPGDSemiSupervised` treats missing labels as unlabeled.",
+            f"{n_combinations()} combinations of container, content and estimator are tested "
+            "(`tests/hostile/test_containers.py`).",
             "",
             *_matrix("column of X", feature_contents(), FEATURE_CONTAINERS, FEATURE_CASES),
             *_matrix("y", label_contents(), LABEL_CONTAINERS, LABEL_CASES),

@@ -25,4 +25,4 @@ def markdown() -> str:
 
 def statement(n_failed: int) -> str:
     """How much was tried, as the command prints and the guide repeats it."""
-    return f"{len(pairs())} pairs of input and estimator tried, {n_failed} not as stated"
+    return f"{len(pairs())} combinations of input and estimator tested, {n_failed} failed"

@@ -17,7 +17,7 @@ MOMENTS = (0.1, 0.5, 0.9)
 
 @hostile(
     "`max_iter=1`",
-    "a finite fit; `ConvergenceWarning` and `converged_` False unless that was enough",
+    "a finite fit; `ConvergenceWarning` and `converged_=False` unless one iteration suffices",
     to=takes_max_iter,
 )
 def one_iteration(model):
@@ -29,7 +29,7 @@ def one_iteration(model):
         assert warned == (not model.converged_), said
 
 
-@hostile("a fitted model whose next fit fails", "stays as it was")
+@hostile("a fitted estimator whose next fit fails", "the estimator is unchanged")
 def failing_fit(model):
     X, y = table()
     fit(model, X, y)
@@ -40,8 +40,8 @@ def failing_fit(model):
 
 
 @hostile(
-    "Ctrl-C during a fit (tried early, in the middle and late in its first half)",
-    "`KeyboardInterrupt`; the model stays as it was",
+    "Ctrl-C during a fit (tested at several points in its first half)",
+    "`KeyboardInterrupt`; the estimator is unchanged",
 )
 def interrupted(model):
     X, y = table()
@@ -78,7 +78,11 @@ class Raises:
         pass
 
 
-@hostile("a callback that raises", "its exception; the model stays as it was", to=calls_back)
+@hostile(
+    "a callback that raises an exception",
+    "the exception is propagated; the fitted attributes are unchanged",
+    to=calls_back,
+)
 def failing_callback(model):
     X, y = table()
     fit(model, X, y)

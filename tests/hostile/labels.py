@@ -54,7 +54,7 @@ def none(model):
     fit_refused(model, X, labels, "missing labels")
 
 
-@hostile("NaN or `None` in y of `OPGDSemiSupervised`", "rows without a label", to=partly_labeled)
+@hostile("NaN or `None` in y of `OPGDSemiSupervised`", "treated as unlabeled", to=partly_labeled)
 def missing_labels(model):
     X, y = table()
     missing = some_labels(model, y) == -1
@@ -77,13 +77,13 @@ def mixed_types(model):
     fit_refused(model, X, labels, r"types \(int, str\)")
 
 
-@hostile("measurements instead of labels", REFUSED, to=classifies)
+@hostile("continuous values as labels", REFUSED, to=classifies)
 def continuous(model):
     X, _ = table()
     fit_refused(model, X, X[:, 0] + 0.123, "Unknown label type")
 
 
-@hostile("y missing, too short, or of two columns", REFUSED, to=classifies)
+@hostile("y missing, too short, or with two columns", REFUSED, to=classifies)
 def wrong_shapes(model):
     X, y = table()
     fit_refused(model, X, None, "y")
@@ -91,7 +91,11 @@ def wrong_shapes(model):
     fit_refused(model, X, np.column_stack([y, y]), "1d array|multi")
 
 
-@hostile("y in a column of its own", "scikit-learn's warning, same predictions", to=classifies)
+@hostile(
+    "y of shape (n_samples, 1)",
+    "scikit-learn's `DataConversionWarning`, same predictions",
+    to=classifies,
+)
 def label_column(model):
     X, y = table()
     own = (DataWarning, ConvergenceWarning, DataConversionWarning)
@@ -100,7 +104,7 @@ def label_column(model):
     same(model, X)
 
 
-@hostile("strings of any letters, numbers of any size", "kept in `classes_`", to=classifies)
+@hostile("strings in any script, integers of any size", "kept in `classes_`", to=classifies)
 def kinds_of_labels(model):
     X, y = table()
     codes = some_labels(model, y)
@@ -111,7 +115,7 @@ def kinds_of_labels(model):
         assert set(model.predict(X)) <= set(names)
 
 
-@hostile("series of pandas (categories, strings) and polars", "as an array", to=classifies)
+@hostile("pandas Series (categorical or string), polars Series", "same predictions", to=classifies)
 def series(model):
     X, y = table()
     codes = some_labels(model, y)
@@ -121,7 +125,7 @@ def series(model):
         fits_the_same(model, X, own)
 
 
-@hostile("true and false as labels", "kept as such", to=classifies)
+@hostile("booleans as labels", "kept as booleans in `classes_`", to=classifies)
 def boolean_labels(model):
     X, y = table()
     fits(model, X, y == 1)
@@ -133,8 +137,8 @@ def boolean_labels(model):
 
 
 @hostile(
-    "one class",
-    f"always predicted; {REFUSED} by `FlexibleDiscriminantAnalysis`, which needs two",
+    "a single class",
+    f"always predicted; {REFUSED} from `FlexibleDiscriminantAnalysis`, which needs at least two",
     to=classifies,
 )
 def one_class(model):
@@ -147,7 +151,7 @@ def one_class(model):
     assert set(model.predict(X)) == {"only"}
 
 
-@hostile("as many classes as rows", "a finite fit or a `ValueError`", to=classifies)
+@hostile("as many classes as samples", "a finite fit or a `ValueError`", to=classifies)
 def class_of_each_row(model):
     X, _ = table()
     names = np.array([f"row {i}" for i in range(12)])
@@ -158,9 +162,10 @@ def class_of_each_row(model):
 
 
 @hostile(
-    "a class of one row",
-    f"a finite fit; a warning with its name where its covariance borrows: {listed(BORROW)}; "
-    "scikit-learn's about the folds from `OPGDClassifierCV`",
+    "a class with a single sample",
+    f"a finite fit; a warning that names the class from {listed(BORROW)}, which shrink its "
+    "covariance toward the pooled one; scikit-learn's warning about the number of splits from "
+    "`OPGDClassifierCV`",
     to=classifies,
 )
 def class_of_one(model):
@@ -172,13 +177,15 @@ def class_of_one(model):
     assert name_of(model) not in BORROW or any("lonely" in own for own in said), said
 
 
-@hostile("a class of two rows", "a finite fit", to=classifies)
+@hostile("a class with two samples", "a finite fit", to=classifies)
 def class_of_two(model):
     X, y = table()
     fits(model, X, np.where(np.arange(len(y)) < 2, 3, y))
 
 
-@hostile("a class of equal rows", "a finite fit, which finds it", to=classifies)
+@hostile(
+    "a class of identical samples", "a finite fit that predicts the class for them", to=classifies
+)
 def class_of_equal_rows(model):
     X, y = table()
     X[y == 1] = X[y == 1][0]
@@ -186,7 +193,10 @@ def class_of_equal_rows(model):
     assert np.all(model.predict(X)[y == 1] == 1)
 
 
-@hostile("classes 100 or 1e6 deviations apart", "a finite fit without errors")
+@hostile(
+    "classes 100 or 1e6 standard deviations apart",
+    "a finite fit; classifiers predict all labels correctly",
+)
 def far_apart(model):
     for distance in (100, 1e6):
         X, y = table()
@@ -196,7 +206,9 @@ def far_apart(model):
             assert np.mean(model.predict(X) == y) == 1
 
 
-@hostile("a column that is the label", "a finite fit without errors", to=classifies)
+@hostile(
+    "a feature equal to the label", "a finite fit that predicts all labels correctly", to=classifies
+)
 def label_among_columns(model):
     X, y = table()
     leaking = np.column_stack([X, y])
@@ -204,14 +216,14 @@ def label_among_columns(model):
     assert np.mean(model.predict(leaking) == y) == 1
 
 
-@hostile("more clusters than rows", f"{REFUSED} with both numbers", to=clusters)
+@hostile("more clusters than samples", f"{REFUSED} with both numbers", to=clusters)
 def more_clusters_than_rows(model):
     X, _ = table()
     model.set_params(n_clusters=9)
     fit_refused(model, X[:8], match="n_clusters=9 is more than the 8 samples of X")
 
 
-@hostile("as many clusters as rows", "a finite fit", to=clusters)
+@hostile("as many clusters as samples", "a finite fit", to=clusters)
 def cluster_of_each_row(model):
     X, _ = table()
     fits(model.set_params(n_clusters=8), X[:8])
@@ -225,7 +237,11 @@ def labels_for_clusters(model):
     fits_the_same(model, X, y)
 
 
-@hostile("a class in `score` that the fit has not seen", "counts as wrong", to=classifies)
+@hostile(
+    "labels in `score` that are not in `classes_`, but of the same type",
+    "counted as misclassified",
+    to=classifies,
+)
 def unseen_class(model):
     X, y = table()
     fit(model, X, y)

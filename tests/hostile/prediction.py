@@ -24,7 +24,7 @@ def all_refuse(model, X, match, error=ValueError):
         refused(lambda method=method: method(X), match, error)
 
 
-@hostile("a model that is not fitted", "`NotFittedError`")
+@hostile("an estimator that is not fitted", "`NotFittedError`")
 def not_fitted(model):
     for name in METHODS[:2]:
         refused(lambda name=name: getattr(model, name)(table()[0]), "not fitted", NotFittedError)
@@ -56,7 +56,7 @@ def other_columns(model):
     all_refuse(model, X.rename(columns={"a": "z"}) * np.nan, "feature names should match")
 
 
-@hostile("another number of columns, one or three dimensions, no rows", REFUSED)
+@hostile("another number of features, one or three dimensions, no samples", REFUSED)
 def other_shapes(model):
     X, y = table()
     fit(model, X, y)
@@ -66,7 +66,10 @@ def other_shapes(model):
     all_refuse(model, X[:0], r"0 sample\(s\)")
 
 
-@hostile("an array where the fit had a frame", "scikit-learn's warning, same predictions")
+@hostile(
+    "an array after a fit to a data frame",
+    "scikit-learn's warning about feature names, same predictions",
+)
 def names_left_out(model):
     X, y = frame()
     fit(model, X, y)
@@ -77,7 +80,10 @@ def names_left_out(model):
     model.feature_names_in_ = fitted
 
 
-@hostile("one row alone, rows in another order or with another index", "each its own answer")
+@hostile(
+    "a single sample, samples in another order or with another index",
+    "same prediction for each sample",
+)
 def rows_by_themselves(model):
     X, y = frame()
     fit(model, X, y)
@@ -88,7 +94,10 @@ def rows_by_themselves(model):
         np.testing.assert_allclose(model.predict_proba(X.iloc[[i]])[0], all_rows[i], atol=1e-12)
 
 
-@hostile("float16, integers, objects, read-only rows", "as the same numbers in float64")
+@hostile(
+    "float16, integers, objects, read-only arrays",
+    "same predictions as for these numbers in float64",
+)
 def other_kinds(model):
     X, y = table()
     fit(model, X, y)
@@ -100,8 +109,8 @@ def other_kinds(model):
 
 
 @hostile(
-    "rows at 1e3, 1e8, 1e100 and 1e300, of both signs, on one column or all",
-    "finite probabilities that sum to one, no NaN anywhere",
+    "samples shifted by 1e3, 1e8, 1e100 or 1e300 in either direction, in one or all features",
+    "finite probabilities that sum to one, no NaN in any output",
 )
 def far_rows(model):
     X, y = table()
@@ -112,7 +121,10 @@ def far_rows(model):
                 usable(model, X[:5] + sign * distance * step)
 
 
-@hostile("rows at 3e38 in float32", "the same")
+@hostile(
+    "values of 3e38 or -3e38 in float32",
+    "finite probabilities that sum to one, no NaN in any output",
+)
 def far_rows_in_single_precision(model):
     X, y = table()
     fit(model, X.astype(np.float32), y)
@@ -121,7 +133,7 @@ def far_rows_in_single_precision(model):
     usable(model, far)
 
 
-@hostile("rows of a frame with pandas' nullable numbers", "as numbers")
+@hostile("data frames with pandas' nullable dtypes", "same predictions")
 def nullable_numbers(model):
     X, y = frame()
     fit(model, X, y)

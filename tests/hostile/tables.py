@@ -20,7 +20,7 @@ from tests.hostile.outcomes import (
 )
 from tests.hostile.registry import hostile, listed, name_of
 
-SECTION = "Tables"
+SECTION = "Features"
 COLUMN_BY_COLUMN = {  # their model adds up columns, or is that of principal components
     "CommonPrincipalComponents",
     "FlexibleDiscriminantAnalysis",
@@ -42,7 +42,7 @@ UNIT_BOUND = {"CommonPrincipalComponents"}
 REFUSED = "`ValueError`"
 
 
-@hostile("NaN or infinity in a data frame", f"{REFUSED} that names columns and estimator")
+@hostile("NaN or infinity in a data frame", f"{REFUSED} that names the columns and the estimator")
 def not_finite_in_a_frame(model):
     for value in (np.nan, np.inf, -np.inf):
         X, y = frame()
@@ -50,7 +50,7 @@ def not_finite_in_a_frame(model):
         fit_refused(model, X, y, rf"'b', 'd', first in row 7. {name_of(model)}")
 
 
-@hostile("NaN or infinity in an array", f"{REFUSED} with the number of the column")
+@hostile("NaN or infinity in an array", f"{REFUSED} with the index of the column")
 def not_finite_in_an_array(model):
     for value in (np.nan, np.inf):
         X, y = table()
@@ -58,7 +58,7 @@ def not_finite_in_an_array(model):
         fit_refused(model, X, y, "NaN or infinity in column 2")
 
 
-@hostile("`None` or pandas' `NA` in a column", f"{REFUSED} that names it")
+@hostile("`None` or pandas' `NA` in a column", f"{REFUSED} that names the column")
 def missing_objects(model):
     X, y = frame()
     objects = X.astype(object)
@@ -69,7 +69,7 @@ def missing_objects(model):
         fit_refused(model, own, y, "'c', first in row 4")
 
 
-@hostile("words in a column", f"{REFUSED} with its name and the first word")
+@hostile("text in a column", f"{REFUSED} that names the column and quotes the first string")
 def words(model):
     X, y = frame()
     X = X.astype(object)
@@ -77,7 +77,7 @@ def words(model):
     fit_refused(model, X, y, r"'a' is not numeric \(could not convert string to float: 'much'\)")
 
 
-@hostile("a column of dates", f"{REFUSED} with its name")
+@hostile("a column of dates", f"{REFUSED} that names the column")
 def dates(model):
     X, y = frame()
     fit_refused(
@@ -100,7 +100,7 @@ def sparse_matrix(model):
     fit_refused(model, sparse.csr_array(X), y, "Sparse data was passed", TypeError)
 
 
-@hostile("one or three dimensions, no rows, no columns, one row", f"{REFUSED} with the shape")
+@hostile("one or three dimensions, no samples, no features, a single sample", REFUSED)
 def shapes_that_cannot_be(model):
     X, y = table()
     fit_refused(model, X[:, 0], y, "Expected 2D array, got 1D array")
@@ -110,21 +110,21 @@ def shapes_that_cannot_be(model):
     fit_refused(model, X[:1], y[:1], r"1 sample\(s\)|Only one class")
 
 
-@hostile("column names of which some are not strings", "`TypeError`")
+@hostile("column names only some of which are strings", "`TypeError`")
 def names_of_two_kinds(model):
     X, y = frame()
     fit_refused(model, X.rename(columns={"a": 0}), y, "string names", TypeError)
 
 
-@hostile("only constant columns", REFUSED)
+@hostile("only constant features", REFUSED)
 def all_constant(model):
     X, y = table()
     fit_refused(model, np.full_like(X, 0.1), y, "constant")
 
 
 @hostile(
-    "a constant column",
-    f"same predictions, no loading; one warning with its name, except from {listed(SILENT)}",
+    "a constant feature",
+    f"same predictions, zero loadings; one warning that names it, except from {listed(SILENT)}",
 )
 def constant_column(model):
     X, y = frame()
@@ -136,8 +136,9 @@ def constant_column(model):
 
 
 @hostile(
-    "a column twice",
-    f"same predictions; finite ones where columns count one by one: {listed(COLUMN_BY_COLUMN)}",
+    "a duplicated feature",
+    f"same predictions; finite predictions from {listed(COLUMN_BY_COLUMN)}, whose models depend "
+    "on redundant features",
 )
 def duplicate_column(model):
     X, y = table()
@@ -145,7 +146,7 @@ def duplicate_column(model):
     (fits if name_of(model) in COLUMN_BY_COLUMN else fits_the_same)(model, twice, y)
 
 
-@hostile("a column that is the sum of others", "the same")
+@hostile("a feature that is a linear combination of others", "as for a duplicated feature")
 def collinear_column(model):
     X, y = table()
     more = np.column_stack([X, X @ [1.0, 2, 0, -1]])
@@ -153,7 +154,7 @@ def collinear_column(model):
 
 
 @hostile(
-    "fewer rows than columns (12 by 25)",
+    "fewer samples than features (12 by 25)",
     f"a finite fit; a warning, except from {listed(NOTHING_BORROWED)}",
 )
 def few_rows(model):
@@ -164,7 +165,7 @@ def few_rows(model):
     assert name_of(model) in NOTHING_BORROWED or mentioned, said
 
 
-@hostile("a single column", "a finite fit")
+@hostile("a single feature", "a finite fit")
 def one_column(model):
     X, y = table()
     if isinstance(model, OPGDClassifierCV):  # was told to try two axes
@@ -172,26 +173,26 @@ def one_column(model):
     fits(model, X[:, [0]], y)
 
 
-@hostile("origins at 1e8 or 1e12", "same predictions")
+@hostile("all values shifted by 1e8 or -1e12", "same predictions")
 def offsets(model):
     for offset in (1e8, -1e12):
         fits_the_same(model, table()[0] + offset)
 
 
-@hostile("origins at 1e4 in float32", "same predictions")
+@hostile("all values shifted by 1e4, in float32", "same predictions")
 def offsets_in_single_precision(model):
     fits_the_same(model, (table()[0] + 1e4).astype(np.float32), atol=1e-4)
 
 
-@hostile("all columns times 1e-12, 1e12, 1e-150, 1e150", "same predictions")
+@hostile("all features multiplied by 1e-12, 1e12, 1e-150 or 1e150", "same predictions")
 def units(model):
     for unit in (1e-12, 1e12, 1e-150, 1e150):
         fits_the_same(model, table()[0] * unit)
 
 
 @hostile(
-    "columns in units of 1e-12, 1e-4, 1e4 and 1e12",
-    "same predictions (`CommonPrincipalComponents`, which depends on units: finite ones)",
+    "features multiplied by different factors (1e-12, 1e-4, 1e4 and 1e12)",
+    "same predictions; finite predictions from `CommonPrincipalComponents`, which depends on units",
 )
 def mixed_units(model):
     X, y = table()
@@ -201,7 +202,7 @@ def mixed_units(model):
 
 @hostile(
     "values whose squares overflow (1e160, 1e300)",
-    f"same predictions, or a {REFUSED} that they are too large",
+    f"same predictions, or a {REFUSED} stating that they are too large",
 )
 def squares_overflow(model):
     for unit in (1e160, 1e300):
@@ -209,8 +210,8 @@ def squares_overflow(model):
 
 
 @hostile(
-    "values whose squares vanish (1e-170)",
-    f"same predictions, or a {REFUSED} that they are too small",
+    "values whose squares underflow (1e-170)",
+    f"same predictions, or a {REFUSED} stating that they are too small",
 )
 def squares_vanish(model):
     the_same_or_refused(model, 1e-170, "squares underflow")
@@ -229,8 +230,8 @@ def the_same_or_refused(model, unit, words):
 
 
 @hostile(
-    "differences that overflow (both signs of 1e308)",
-    f"{REFUSED} that values are too large, or a finite fit",
+    "values whose differences overflow (1.7e308 and -1.7e308)",
+    f"{REFUSED} stating that values are too large, or a finite fit",
 )
 def differences_overflow(model):
     X, y = table()
@@ -241,26 +242,26 @@ def differences_overflow(model):
         assert "too large" in str(error), error  # noqa: PT017
 
 
-@hostile("one value of 1e8 among small ones", "a finite fit")
+@hostile("a single outlier of 1e8", "a finite fit")
 def outlier(model):
     X, y = table()
     X[5, 1] = 1e8
     fits(model, X, y)
 
 
-@hostile("float16", "as the same numbers in float64")
+@hostile("float16", "same predictions as for these numbers in float64")
 def half_precision(model):
     X, y = table()
     X = X.astype(np.float16)
     fits_like(model, [X], X.astype(np.float64), y)
 
 
-@hostile("float32", "as in float64, to single precision")
+@hostile("float32", "same predictions")
 def single_precision(model):
     fits_the_same(model, table()[0].astype(np.float32), atol=1e-4)
 
 
-@hostile("integers (8 and 64 bits, unsigned)", "as the same numbers in float64")
+@hostile("integers (8 and 64 bits, unsigned)", "same predictions as for these numbers in float64")
 def integers(model):
     X, y = table()
     whole = np.round(X * 8).astype(np.int64) + 64
@@ -268,26 +269,28 @@ def integers(model):
     fits_like(model, guises, whole.astype(float), y)
 
 
-@hostile("true and false", "as 1 and 0")
+@hostile("booleans", "treated as 1 and 0")
 def booleans(model):
     X, y = table()
     fits_like(model, [X > 1], (X > 1).astype(float), y)
 
 
-@hostile("columns of objects that are numbers", "as numbers")
+@hostile("numbers in columns of dtype object", "same predictions")
 def objects(model):
     X, _ = frame()
     fits_the_same(model, X.astype(object))
 
 
-@hostile("bytes of the other order, long doubles", "as numbers")
+@hostile("non-native byte order, long double", "same predictions")
 def foreign_floats(model):
     X, _ = table()
     for kind in (X.dtype.newbyteorder(), np.longdouble):
         fits_the_same(model, X.astype(kind))
 
 
-@hostile("read-only, Fortran's order, strides, strides backwards", "same predictions")
+@hostile(
+    "read-only arrays, Fortran order, non-contiguous views, negative strides", "same predictions"
+)
 def memory_layouts(model):
     X, _ = table()
     locked = X.copy()
@@ -310,7 +313,10 @@ def lists(model):
     fits_the_same(model, table()[0].tolist())
 
 
-@hostile("pandas with a shuffled index, polars", "same predictions; rows are taken in their order")
+@hostile(
+    "pandas data frames with a shuffled index, polars data frames",
+    "same predictions; samples are matched by position, not by index",
+)
 def frames(model):
     X, _ = frame()
     shuffled = X.set_axis(np.random.default_rng(1).permutation(len(X)))
@@ -319,7 +325,7 @@ def frames(model):
         assert list(model.feature_names_in_) == list("abcd")
 
 
-@hostile("two columns of one name", f"{REFUSED} that names it")
+@hostile("two columns with the same name", f"{REFUSED} that gives the name")
 def duplicate_names(model):
     X, y = frame()
     fit_refused(model, X.set_axis(["a", "b", "b", "d"], axis=1), y, "column named 'b'")

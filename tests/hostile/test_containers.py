@@ -24,7 +24,7 @@ ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
 
 
 def has_names(container):
-    return container.startswith(("pandas", "polars", "pyarrow", "Dask frame"))
+    return container.startswith(("pandas", "polars", "pyarrow", "Dask data frame"))
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -38,27 +38,27 @@ def no_weight_at_all(model):
     fit_refused(model, X, y, "zero for all samples", sample_weight=np.zeros(len(X)))
 
 
-@hostile("weights of another length or of two columns", REFUSED, to=takes_weights)
+@hostile("weights of the wrong length or with two columns", REFUSED, to=takes_weights)
 def weights_of_other_shapes(model):
     X, y = table()
     fit_refused(model, X, y, "inconsistent", sample_weight=np.ones(7))
     fit_refused(model, X, y, "one dimension", sample_weight=np.ones((len(X), 2)))
 
 
-@hostile("weights of 1e300", f"{REFUSED}: too large to be added up", to=takes_weights)
+@hostile("weights of 1e300", f"{REFUSED} stating that they are too large", to=takes_weights)
 def huge_weights(model):
     X, y = table()
     fit_refused(model, X, y, "too large", sample_weight=np.full(len(X), 1e300))
 
 
-@hostile("weights that are words", REFUSED, to=takes_weights)
+@hostile("weights that are strings", REFUSED, to=takes_weights)
 def words_as_weights(model):
     X, y = table()
     weights = np.full(len(X), "heavy", dtype=object)
     fit_refused(model, X, y, "could not convert", sample_weight=weights)
 
 
-@hostile("equal weights of any kind of number", "same predictions", to=takes_weights)
+@hostile("equal weights of any numeric type", "same predictions", to=takes_weights)
 def equal_weights(model):
     X, _ = table()
     ones = np.ones(len(X))
@@ -66,7 +66,7 @@ def equal_weights(model):
         fits_the_same(model, X, sample_weight=own)
 
 
-@hostile("a weight of zero", "as without the row", to=takes_weights)
+@hostile("a weight of zero", "same predictions as without the sample", to=takes_weights)
 def zero_weights(model):
     X, y = table()
     labels = some_labels(model, y).astype(float)  # floats are taken as they are from here on
@@ -78,8 +78,8 @@ def zero_weights(model):
 
 
 @hostile(
-    "a class whose rows all weigh zero",
-    "no class",
+    "a class whose samples all have weight zero",
+    "not in `classes_`",
     to=lambda model: takes_weights(model) and classifies(model),
 )
 def class_without_weight(model):
@@ -106,8 +106,8 @@ BAD_PRIORS = [
 
 
 @hostile(
-    "priors with unknown or missing labels, a wrong number or sum, below zero, NaN",
-    f"{REFUSED} that says which",
+    "priors with unknown or missing labels, a wrong length or sum, negative values or NaN",
+    f"{REFUSED} that names the problem",
     to=takes_priors,
 )
 def priors_that_cannot_be(model):
@@ -117,8 +117,8 @@ def priors_that_cannot_be(model):
 
 
 @hostile(
-    "the same at prediction",
-    f"{REFUSED} that says which",
+    "such priors passed to a prediction method",
+    f"{REFUSED} that names the problem",
     to=lambda model: classifies(model) and "priors" in inspect.signature(model.predict).parameters,
 )
 def later_priors_that_cannot_be(model):

@@ -210,7 +210,7 @@ def _summarize_part(part: RawPart, with_labels: bool) -> PartSummary:
     row_weights = np.ones(len(X)) if weights is None else weights
     bad_weights = ""
     if not np.all(np.isfinite(row_weights)):
-        bad_weights = "has values that are not finite; use finite numbers"
+        bad_weights = "contains NaN or infinity; all weights must be finite"
     elif np.any(row_weights < 0):
         bad_weights = "has negative entries; weights must be 0 or more"
     elif len(row_weights) and row_weights.max() > MAX_WEIGHT:
@@ -248,7 +248,7 @@ def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
         for name, length in summary.lengths.items():
             if length != summary.n_rows:
                 raise ValueError(
-                    f"Partition {number} has {summary.n_rows} rows in X but {length} in {name}; "
+                    f"Partition {number} has {summary.n_rows} samples in X but {length} in {name}; "
                     "repartition X, y and sample_weight identically."
                 )
         if summary.bad_weights:
@@ -257,7 +257,8 @@ def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
     if columns:
         listed = list_names([names[j] for j in columns])
         raise ValueError(
-            f"Input X contains NaN or infinity in {listed}; impute them or drop those samples."
+            f"Input X contains NaN or infinity in {listed}; impute the invalid entries or "
+            "drop those samples."
         )
     n_rows = sum(summary.n_rows for summary in summaries)
     if n_rows < 2:

@@ -95,7 +95,7 @@ def _checksum_untrusted(model: dict[str, Any], tensors: dict[str, AnyArray]) -> 
         return _checksum(model, tensors)
     except (ValueError, RecursionError):
         raise InvalidContent(
-            "its description has infinite numbers or is nested too deeply"
+            "its metadata contains infinite numbers or is nested too deeply"
         ) from None
 
 
@@ -129,7 +129,9 @@ def _check_header(header: Any, n_bytes: int) -> dict[str, Any]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get(KEY), str):
         raise InvalidContent("the file is not an opgd model")
     if len(metadata) > 1 or len(header) > MAX_TENSORS:
-        raise InvalidContent("the file has more metadata or tensors than an opgd model")
+        raise InvalidContent(
+            "the file has more metadata entries or tensors than an opgd model can have"
+        )
     end = 0
     for begin, stop in sorted(_check_entry(entry) for entry in header.values()):
         if begin != end:
@@ -137,7 +139,7 @@ def _check_header(header: Any, n_bytes: int) -> dict[str, Any]:
         end = stop
     if end != n_bytes:
         raise InvalidContent("the size of the file does not match its tensors")
-    model = _parse_json(metadata[KEY], "description")
+    model = _parse_json(metadata[KEY], "metadata")
     if not isinstance(model, dict) or model.get("format") != FORMAT:
         raise InvalidContent("the file is not an opgd model")
     return model

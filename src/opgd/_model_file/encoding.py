@@ -192,7 +192,7 @@ class Reader:
         tensor = self.tensors.pop(name)
         if tensor.dtype != np.dtype(dtype) or n_axes not in (None, tensor.ndim):
             raise InvalidContent(
-                f"the type or shape of its tensor {name!r} does not match its description"
+                f"tensor {name!r} has a type or shape other than stated in the metadata"
             )
         return tensor
 
@@ -253,7 +253,7 @@ class Reader:
         """Count the memory of an array of strings, which can exceed that of the file."""
         self.room -= n_bytes
         if self.room < 0:
-            raise InvalidContent("its strings would take too much memory")
+            raise InvalidContent("its strings would require too much memory")
 
 
 def count_containers(text: str) -> int:

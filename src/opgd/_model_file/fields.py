@@ -119,7 +119,7 @@ class Size:
         return type(value) is int and sizes.get(self.letter) == value
 
     def __str__(self) -> str:
-        return f"the integer {self.letter} that its arrays imply"
+        return f"equal to {self.letter}, a size of its arrays"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Codes:
 
 @dataclass(frozen=True)
 class GaussianClasses:
-    """Classes of the Gaussians: all K classes, in ascending order; or each its own."""
+    """Classes of the Gaussians: all K classes in ascending order; with `each`, a class each."""
 
     each: bool = False
 
@@ -154,7 +154,11 @@ class GaussianClasses:
         return ascending and int(value[-1]) == sizes["K"] - 1
 
     def __str__(self) -> str:
-        return "the integers from 0 to C - 1" if self.each else "all classes in ascending order"
+        return (
+            "the integers from 0 to C - 1"
+            if self.each
+            else "the integers from 0 to K - 1 in ascending order, possibly repeated"
+        )
 
 
 @dataclass(frozen=True)
@@ -258,7 +262,7 @@ class Output:
         return all(isinstance(name, str | None) and name in options for name in value.values())
 
     def __str__(self) -> str:
-        return "a configuration of set_output"
+        return "a set_output configuration"
 
 
 @dataclass(frozen=True)
@@ -304,7 +308,7 @@ class Table:
         return all(_has_shape(column, "biufO", "rows", lengths) for column in columns.values())
 
     def __str__(self) -> str:
-        return f"a table with the columns {', '.join(self.needed)}"
+        return f"a dict of arrays of the same length that includes {', '.join(self.needed)}"
 
 
 @dataclass(frozen=True)

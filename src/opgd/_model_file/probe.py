@@ -1,4 +1,4 @@
-"""Check that a loaded model gives finite results for samples such as it was fitted to.
+"""Check that a loaded model gives finite results for samples near its center.
 
 The schema bounds every attribute, but not all of their combinations: numbers that are valid alone
 can overflow together.
@@ -37,11 +37,11 @@ def _check_method(estimator: Any, name: str, samples: FloatArray) -> None:
     try:
         finite = bool(np.all(np.isfinite(getattr(estimator, name)(samples))))
     except FAILURES as error:
-        reason = f"{name} raises {type(error).__name__} for a sample at its center"
-        raise InvalidContent(f"the model is not valid: {reason}") from None
+        reason = f"{name} raises {type(error).__name__} for samples near its center"
+        raise InvalidContent(f"the model is invalid: {reason}") from None
     if not finite:
         raise InvalidContent(
-            f"the model is not valid: {name} is not finite for samples near its center"
+            f"the model is invalid: {name} is not finite for samples near its center"
         )
 
 

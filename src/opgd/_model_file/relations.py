@@ -1,4 +1,4 @@
-"""Conditions that the attributes of a model fulfill together, and sizes derived from them.
+"""Conditions on several attributes of a model, and sizes derived from them.
 
 A relation returns whether it holds; its message completes "Cannot load ...: its ". Types, shapes
 and ranges of single attributes have been checked before.
@@ -151,9 +151,14 @@ def _features_are_those_of_best(fitted: Attributes) -> bool:
 PRIORS = Relation("priors_ do not sum to one", _priors_sum_to_one)
 WEIGHTS = Relation("weights_ do not sum to one", _weights_sum_to_one)
 PROJECTION = (
-    Relation("projected variances do not have the shape of their form", _variances_match_form),
+    Relation(
+        "projected variances do not have the shape of its covariance type", _variances_match_form
+    ),
     Relation("covariances are not symmetric and positive definite", _covariances_are_definite),
-    Relation("components or coordinates are more than its features", _projection_fits_in_space),
+    Relation(
+        "number of components or coordinates exceeds its number of features",
+        _projection_fits_in_space,
+    ),
 )
 CLASSES = (
     PRIORS,
@@ -170,9 +175,9 @@ SEMI_SUPERVISED = (
     Relation("transduction_ has labels that are not in classes_", _transduction_is_of_classes),
     Relation("label_distributions_ do not sum to one", _distributions_sum_to_one),
 )
-KERNELS = (PRIORS, Relation("samples do not cover all classes", _each_class_has_samples))
+KERNELS = (PRIORS, Relation("samples do not include all classes", _each_class_has_samples))
 BANDWIDTHS = Relation(
-    "bandwidths_ are not in proportion to its features, or not 0 for constant features",
+    "bandwidths_ are extreme for the scale of its features, or not 0 for constant features",
     _bandwidths_match_scale,
 )
 PURSUIT = (
@@ -182,10 +187,10 @@ PURSUIT = (
 BASIS = (
     PRIORS,
     Relation("numbers of basis functions and coefficients differ", _basis_has_the_coefficients),
-    Relation("basis would take too much memory", _spline_is_small),
-    Relation("knots are not in ascending order, or do not belong to its basis", _knots_ascend),
+    Relation("basis would require too much memory", _spline_is_small),
+    Relation("knots are not in ascending order, or do not match its type of basis", _knots_ascend),
 )
 CHOICE = (
     Relation("best_index_ is out of range for its cv_results_", _best_index_is_in_results),
-    Relation("features are not those of its best_estimator_", _features_are_those_of_best),
+    Relation("features differ from those of its best_estimator_", _features_are_those_of_best),
 )

@@ -23,7 +23,7 @@ KINDS = {
     "categories": r"categor|enum|dictionary|interval",
     "complex numbers": r"complex|clongdouble",
 }
-"""Starts of the names of types in NumPy, pandas, polars and pyarrow, in lower case.
+"""Prefixes of the names of dtypes in NumPy, pandas, polars and pyarrow, in lower case.
 
 Columns of objects are classified by their values.
 """
@@ -58,13 +58,13 @@ class Fault:
 
 
 def classify_dtype(dtype: Any) -> str:
-    """Return the kind of a type, one of `KINDS`; columns of unknown types have objects."""
+    """Return the kind of a dtype, one of `KINDS`; unknown dtypes are treated as objects."""
     name = (dtype.name if isinstance(dtype, np.dtype) else str(dtype)).lower()
     return next((kind for kind, start in KINDS.items() if re.match(start, name)), "objects")
 
 
 def is_plain(dtype: Any) -> bool:
-    """Return whether a type is one of NumPy's booleans, integers and floats."""
+    """Return whether a dtype is a boolean, integer or float type of NumPy."""
     return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
 
 
@@ -175,8 +175,8 @@ def raise_faults(faults: dict[str, Fault]) -> None:
         )
     if first.kind == "complex numbers":
         raise ValueError(
-            f"Complex data not supported. {listed} {'has' if len(names) == 1 else 'have'} complex "
-            "numbers; use their real and imaginary parts as separate columns."
+            f"Complex data not supported. {listed} {'contains' if len(names) == 1 else 'contain'} "
+            "complex numbers; use their real and imaginary parts as separate columns."
         )
     if first.kind == "too large":
         verb = "has a value" if len(names) == 1 else "have values"

@@ -31,7 +31,7 @@ FLOAT_DTYPES = [np.float64, np.float32]
 
 @dataclass(frozen=True)
 class DataFrame:
-    """Access to the columns of a data frame of pandas or polars, or of a pyarrow table."""
+    """Access to the columns of a pandas or polars data frame, or of a pyarrow table."""
 
     names: list[Any]
     dtypes: list[Any]
@@ -47,11 +47,11 @@ class DataFrame:
 
 
 def read_frame(X: Any) -> DataFrame | None:
-    """Return access to the columns of a data frame; None for other containers."""
+    """Return access to the columns of a data frame, or None for other containers."""
     if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise TypeError("X is a LazyFrame of polars; pass X.collect() instead.")
+        raise TypeError("X is a polars LazyFrame; pass X.collect() instead.")
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
-        raise TypeError("X is a RecordBatch of pyarrow; pass pyarrow.Table.from_batches([X]).")
+        raise TypeError("X is a pyarrow RecordBatch; pass pyarrow.Table.from_batches([X]) instead.")
     if hasattr(X, "column_names") and hasattr(X, "schema"):
         return DataFrame(list(X.column_names), list(X.schema.types), X)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -69,8 +69,8 @@ def validate_features(
 ) -> AnyArray:
     """Return X as an array of floats, and check or set the feature names of the estimator.
 
-    With `reset=False`, names and number of features must be those of the fit. With `allow_nan`,
-    missing values are nan in the result; otherwise they raise ValueError, as infinity does.
+    With `reset=False`, names and number of features must match those of the fit. With `allow_nan`,
+    missing values are nan in the result; otherwise they raise ValueError. Infinity always does.
     """
     X = compute_lazy(X)
     options = {
@@ -99,8 +99,8 @@ def validate_features(
     columns, row = not_finite
     raise ValueError(
         f"Input X contains {'' if allow_nan else 'NaN or '}infinity in {columns}, first in row "
-        f"{row}. {type(estimator).__name__} requires finite values: impute them or drop those "
-        "samples."
+        f"{row}. {type(estimator).__name__} requires finite values: impute the invalid entries "
+        "or drop those samples."
     )
 
 
@@ -131,7 +131,9 @@ def to_number_vector(name: str, values: Any) -> FloatArray:
     if dtype is not None and not is_plain(dtype) and np.ndim(values) == 1:
         values = convert_column(values, dtype)
         if isinstance(values, Fault):
-            reason = values.kind if values.kind == "too large" else values.detail or values.kind
+            reason = values.detail or values.kind
+            if values.kind == "too large":
+                reason = "a value is too large for a float"
             raise ValueError(f"{name} is not numeric ({reason}). Pass one number per sample.")
     vector: FloatArray = check_array(
         values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name=name
@@ -155,7 +157,7 @@ def _convert_frame(frame: DataFrame) -> Any:
     """
     distinct = set(frame.dtypes)
     if not distinct:
-        return np.empty(frame.native.shape)  # its shape is the error
+        return np.empty(frame.native.shape)  # the caller rejects this shape
     if hasattr(frame.native, "iloc") and all(is_plain(dtype) for dtype in distinct):
         return frame.native
     if all(str(dtype).startswith("Sparse") for dtype in distinct):
@@ -168,7 +170,7 @@ def _convert_frame(frame: DataFrame) -> Any:
 
 
 def _convert_array(X: Any) -> Any:
-    """Return anything but a data frame as an array of numbers, or as scikit-learn expects it."""
+    """Return an array, list or other object as numbers, or unchanged if scikit-learn rejects it."""
     if isinstance(X, np.ma.MaskedArray):
         X = _fill_masked(X)
     elif isinstance(X, list | tuple):
@@ -182,7 +184,7 @@ def _convert_array(X: Any) -> Any:
     if X.dtype.kind == "V":
         raise ValueError("X is a structured array; pass a 2D array or a data frame instead.")
     if X.ndim != 2:
-        return np.zeros(X.shape)  # its shape is the error
+        return np.zeros(X.shape)  # the caller rejects this shape
     if X.dtype.kind == "O":
         columns = [convert_objects(column) for column in X.T]
     else:

@@ -1,8 +1,8 @@
 """Validation of y: all containers are converted to exact labels by the same rules.
 
 `to_label_array` accepts any container and keeps the types of the labels; missing labels become None
-or nan. What is done with them is a policy: `encode_labels` refuses missing labels, and
-`encode_partly_labeled` treats them, or another marker, as unlabeled.
+or nan. Classifiers reject missing labels (`encode_labels`); for partly labeled data, these labels
+or those equal to another marker are unlabeled (`encode_partly_labeled`).
 """
 
 from datetime import date
@@ -23,7 +23,7 @@ MAX_EXACT = 2**53
 
 
 def to_label_array(y: Any, name: str = "y") -> AnyArray:
-    """Convert labels to an array, (n,), that has every label exactly.
+    """Convert labels to an array, (n,), that represents every label exactly.
 
     Missing labels are None in arrays of objects and nan in arrays of floats. Members of enums of
     strings or integers become these strings or integers.
@@ -60,7 +60,7 @@ def _convert_list(y: Any) -> Any:
 
 
 def _convert_column(y: Any) -> Any:
-    """Return a column of pandas, polars or pyarrow as an array that has its values exactly."""
+    """Return a column of pandas, polars or pyarrow as an array that keeps its values exactly."""
     if hasattr(y, "columns") or hasattr(y, "column_names"):  # a data frame
         y = _select_only_column(y)
         if isinstance(y, np.ndarray):
@@ -81,7 +81,7 @@ def _convert_column(y: Any) -> Any:
 def _select_only_column(y: Any) -> Any:
     """Return the column of a data frame with a single one, otherwise an array of its shape."""
     if y.shape[1] != 1:
-        return np.empty(y.shape, dtype=object)  # its shape is the error
+        return np.empty(y.shape, dtype=object)  # the caller rejects this shape
     if hasattr(y, "column_names"):
         return y.column(0)
     return y if hasattr(y, "iloc") else y.to_series(0)  # scikit-learn warns about pandas frames
@@ -112,7 +112,7 @@ def _simplify(labels: AnyArray) -> AnyArray:
 
 
 def _have_zones(labels: AnyArray) -> bool:
-    """Return whether some dates have a time zone, which NumPy's dates cannot have."""
+    """Return whether some dates have a time zone, which NumPy's datetime64 does not support."""
     return any(getattr(label, "tzinfo", None) is not None for label in labels)
 
 
@@ -130,7 +130,7 @@ def _simplify_label(label: Any) -> Any:
 
 
 def _convert_integers(labels: AnyArray) -> AnyArray:
-    """Return integers in the first type that has all of them, otherwise as objects."""
+    """Return integers in the first dtype that can represent all of them, otherwise as objects."""
     lowest, highest = min(labels, default=0), max(labels, default=0)
     for dtype in (np.int64, np.uint64):
         limits = np.iinfo(dtype)
@@ -156,7 +156,7 @@ def _check_not_converted(labels: AnyArray, name: str) -> None:
             )
 
 
-# the policy of classifiers: every sample has a label
+# classifiers: every sample must be labeled
 
 
 def encode_labels(labels: AnyArray, present: AnyArray | None = None) -> tuple[AnyArray, IntArray]:
@@ -190,7 +190,7 @@ def check_no_missing(labels: AnyArray, present: AnyArray | None = None, name: st
         advice = ", or use OPGDSemiSupervised for partly labeled data" if name == "y" else ""
         raise ValueError(
             f"Input {name} contains NaN, None or other missing labels, first at position {place} "
-            f"({number} of {len(labels)}). Drop those samples{advice}."
+            f"({number} of {len(labels)} labels). Drop those samples{advice}."
         )
 
 
@@ -204,7 +204,8 @@ def check_label_types(labels: AnyArray, name: str = "y") -> AnyArray:
     if types <= {int, float}:
         if not all(float(label).is_integer() for label in labels if isinstance(label, float)):
             raise ValueError(
-                f"{name} has fractions and integers beyond 2**53; convert them to one type."
+                f"{name} has both fractions and integers beyond 2**53; convert all labels to one "
+                "type."
             )
         return _simplify(labels)
     if len(types) > 1:
@@ -224,14 +225,14 @@ def check_label_types(labels: AnyArray, name: str = "y") -> AnyArray:
 
 def encode_known_labels(y: AnyArray, classes: AnyArray) -> IntArray:
     """Return the codes of labels, all of which must be among the classes."""
-    if y.dtype.kind != classes.dtype.kind:  # a common type of NumPy's may not have all labels
+    if y.dtype.kind != classes.dtype.kind:  # NumPy's common dtype may round labels
         y, classes = y.astype(object), classes.astype(object)
     codes: IntArray = np.searchsorted(classes, y).astype(np.intp, copy=False)
     return codes
 
 
 def encode_true_labels(y: Any, classes: AnyArray) -> IntArray:
-    """Return the codes of true labels for a score, -1 for classes that the fit has not seen."""
+    """Return the codes of true labels for a score, -1 for labels that are not in `classes`."""
     labels = to_label_array(y)
     check_no_missing(labels)
     labels = check_label_types(labels)
@@ -252,7 +253,7 @@ def _check_same_type(labels: AnyArray, classes: AnyArray) -> None:
     if isinstance(label, str) != isinstance(known, str):
         raise ValueError(
             f"y has labels of type {type(label).__name__}, but the classes of the estimator are of "
-            f"type {type(known).__name__}; convert y to the type of the classes."
+            f"type {type(known).__name__}; convert y to that type."
         )
 
 
@@ -264,7 +265,7 @@ def make_split_labels(classes: AnyArray, codes: IntArray) -> AnyArray:
     return labels
 
 
-# the policy of partly labeled data
+# partly labeled data
 
 
 def encode_partly_labeled(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, IntArray]:

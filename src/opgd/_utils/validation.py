@@ -131,11 +131,11 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
     if isinstance(priors, str):
         if priors != "uniform":
             raise ValueError(
-                f"priors must be None, 'uniform', one number per class or a dict by label, "
-                f"got {priors!r}."
+                f"priors must be None, 'uniform', one number per class or a dict with "
+                f"labels as keys, got {priors!r}."
             )
         return np.full(len(classes), 1.0 / len(classes))
-    if hasattr(priors, "to_dict"):  # the index of a pandas Series has the classes
+    if hasattr(priors, "to_dict"):  # a pandas Series, indexed by class label
         priors = priors.to_dict()
     if isinstance(priors, Mapping):
         unknown = [label for label in priors if label not in classes.tolist()]
@@ -167,7 +167,7 @@ def check_components_init(
     With `n_components=None`, any number of components is allowed.
     """
     shape = ("n_components" if n_components is None else n_components, n_features)
-    message = f"{name} must be numbers of shape (n_components, n_features) = {shape}"
+    message = f"{name} must be an array of numbers of shape (n_components, n_features) = {shape}"
     try:
         components = np.array(init, dtype=np.float64)
     except (TypeError, ValueError):
@@ -175,7 +175,7 @@ def check_components_init(
     if components.ndim != 2 or components.shape != (n_components or len(components), n_features):
         raise ValueError(f"{message}, got an array of shape {components.shape}.")
     if not np.all(np.isfinite(components)):
-        raise ValueError(f"{name} has values that are not finite; use finite numbers.")
+        raise ValueError(f"{name} contains NaN or infinity; all entries must be finite.")
     if not np.all(np.any(components != 0, axis=1)):
         raise ValueError(
             f"{name} has a component of zeros; every component must have a nonzero entry."

@@ -26,8 +26,8 @@ from opgd.core.types import AnyArray
 from opgd.model_file import load_model_and_notes, save_model
 
 ADVICE_ON_MISSING = (
-    "The model has no values to fill them with (those are stored by fit with --impute median); "
-    "--drop-missing drops {rows}."
+    "The model has no fill values (fit with --impute median stores them); pass --drop-missing to "
+    "drop {rows}."
 )
 
 

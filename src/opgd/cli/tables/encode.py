@@ -217,7 +217,7 @@ def encode_known_labels(
         raise BadInput(
             f"Column {quote(name)} has labels that are not classes of the model: "
             f"{list_names(names)} ({int(unknown.sum())} of {len(labels)} rows). "
-            f"Its classes are {list_names(classes.tolist())}."
+            f"The classes of the model are {list_names(classes.tolist())}."
         )
     return classes[np.maximum(codes, 0)], missing
 
@@ -238,7 +238,7 @@ def check_classes(name: str, labels: AnyArray) -> AnyArray:
     classes = set(labels.tolist())
     if len(classes) == 1:
         raise BadInput(
-            f"Column {quote(name)} has one class only ({quote(classes.pop())}); "
+            f"Column {quote(name)} has only one class ({quote(classes.pop())}); "
             "a classifier needs at least two."
         )
     fractions = [label for label in classes if _is_fraction(label)]

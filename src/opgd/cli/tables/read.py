@@ -71,7 +71,7 @@ def read_table(path: str, terminal: Terminal) -> Table:
         return _read_text(sys.stdin.buffer.read(), "Standard input", None, terminal)
     source, ending = sanitize(path, 200), Path(path).suffix.lower()
     if not Path(path).exists():
-        raise BadInput(f"There is no file {quote(path)}.")
+        raise BadInput(f"File {quote(path)} does not exist.")
     if Path(path).is_dir():
         raise BadInput(f"{quote(path)} is a folder; pass the path of a table.")
     if ending in DELIMITED:

@@ -24,8 +24,8 @@ from opgd.core.types import AnyArray, FloatArray
 
 IMPUTATIONS: dict[str, Any] = {"median": np.nanmedian, "mean": np.nanmean}
 ADVICE_ON_MISSING = (
-    "--drop-missing drops {rows}; --impute median fills the cells "
-    "and stores the medians in the model for new rows."
+    "Pass --drop-missing to drop {rows}, or --impute median to fill the cells with medians, "
+    "which are stored in the model for new rows."
 )
 
 
@@ -89,7 +89,7 @@ def read_training(path: str, selection: Selection, terminal: Terminal) -> Traini
         )
     n_left_out = int(np.sum(~mask))
     if n_left_out:
-        terminal.note(f"{count_noun(n_left_out, 'row')} with missing cells dropped.")
+        terminal.note(f"Dropped {count_noun(n_left_out, 'row')} with missing cells.")
     y = None if labels is None else check_classes(str(selection.target), labels[mask])
     _note_counters(names, values, terminal)
     rows = values[mask] if n_left_out else values
@@ -113,7 +113,7 @@ def _encode_target(table: Table, selection: Selection) -> tuple[AnyArray | None,
         count = f"{int(missing.sum())} of {count_noun(len(missing), 'row')}"
         raise BadInput(
             f"Column {quote(selection.target)} of {table.source} has no label in {count} ({rows}). "
-            "--drop-missing drops them."
+            "Pass --drop-missing to drop such rows."
         )
     return labels, ~missing
 
@@ -124,7 +124,7 @@ def _encode_weights(table: Table, selection: Selection) -> FloatArray | None:
     table.column(selection.weights, "--weights")
     numbers = encode_numbers(table, [selection.weights])
     if not selection.drop_missing:
-        check_complete(table, numbers, "--drop-missing drops {rows}.")
+        check_complete(table, numbers, "Pass --drop-missing to drop {rows}.")
     return numbers.values[:, 0]
 
 

@@ -29,13 +29,11 @@ def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
     try:
         target = check_writable_path(path, force)
     except FileExistsError:
-        raise BadInput(
-            f"There is a file {quote(path)} already; use --force to replace it."
-        ) from None
+        raise BadInput(f"File {quote(path)} already exists; use --force to replace it.") from None
     except IsADirectoryError:
         raise BadInput(f"Cannot write {quote(path)}: it is a folder.") from None
     except FileNotFoundError:
-        raise BadInput(f"Cannot write {quote(path)}: there is no such folder.") from None
+        raise BadInput(f"Cannot write {quote(path)}: its folder does not exist.") from None
     if not os.access(target.parent, os.W_OK):
         raise BadInput(f"Cannot write {quote(path)}: its folder is read-only.")
     for other in inputs:
@@ -84,7 +82,7 @@ def build_answer_table(
     kept = kept or {}
     for name in kept:
         if name == "row" or name in answers:
-            raise BadInput(f"--keep {quote(name)}: the output has a column of that name already.")
+            raise BadInput(f"--keep {quote(name)}: the output already has a column with that name.")
     columns = {name: _to_series(name, values) for name, values in answers.items()}
     return pl.DataFrame({"row": row_numbers, **kept, **columns})
 
