@@ -39,7 +39,8 @@ class OPGDClassifier(ProjectionClassifier):
 
     Unlike LDA, this classifier allows up to n_features components whatever the number of classes,
     and lets covariances differ between classes. Unlike QDA, it reduces the dimension. With default
-    parameters the fit uses no random numbers, and it does not depend on the units or origins of the
+    parameters the fit is deterministic, and it does not depend on the units, origins or order of
+    the features. With ``ridge=0`` the objective is invariant to any invertible linear map of the
     features.
 
     Parameters
@@ -63,23 +64,30 @@ class OPGDClassifier(ProjectionClassifier):
         have the pooled covariance). Increase it when classes have few samples. "auto" estimates, in
         closed form and for each class, the weight that minimizes the expected squared error of the
         covariance estimate, as Ledoit-Wolf and OAS do.
-    ridge : float, default=0.0
+    ridge : float or "auto", default="auto"
         Weight of the identity matrix in each covariance, from 0 to 1. The identity refers to
-        standardized features and is scaled by the average within-class variance. Increase it when
-        features are many or nearly collinear.
+        standardized features and is scaled by the average within-class variance. "auto" selects the
+        weight with the largest leave-one-out log posterior of linear discriminant analysis among
+        :math:`m / (n + m)`, where :math:`m` is up to four times the number of dimensions that the
+        :math:`n` samples span; it is stored as `ridge_`. Increase the ridge when features are many
+        or nearly collinear. With ``ridge=0, shrinkage=0`` this is the method of the paper.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
-    init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
+    init : {"auto", "lda", "paper", "save", "pca", "random"}, sequence of these or array-like, \
+            default="auto"
         Initial components:
 
+        - "auto": a race of many starts, three deterministic ones and batches of pseudo-random ones
+          from a fixed seed. It ends when the best optimum has been found three times, or after five
+          batches; `search_` tells what each start reached;
         - "lda": the LDA components, followed by the directions in which class variances differ
           most;
         - "paper": the initialization of the paper's Section 3.2;
         - "save": sliced average variance estimation;
         - "pca": principal components of the standardized features;
         - "random": random directions;
-        - "auto": ten iterations each from "lda" and "pca", continued from the better of the two;
+        - sequence of names other than "auto": ten iterations from each, continued from the best;
         - array-like of shape (n_components, n_features): the components themselves.
     n_init : int, default=1
         Number of searches, of which the best is kept. All but the first start from random
@@ -94,10 +102,12 @@ class OPGDClassifier(ProjectionClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of random initial components.
     subsample : bool, default=True
-        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
-        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
-        on all samples with the same `tol`. The subsamples are deterministic. This needs about half
-        as many passes over the data, but may end in a different local optimum.
+        Whether the search may use subsamples. With ``init="auto"`` the first iterations of every
+        start run on a quarter of the samples, or on 1,000 if that is more. With 100,000 samples or
+        more, the search starts on 10,000, repeatedly grows the subsample fivefold up to a quarter
+        of the data, then finishes on all samples with the same `tol`. The subsamples are
+        deterministic. Searches need fewer passes over the data, but may end in a different local
+        optimum.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0
@@ -141,6 +151,13 @@ class OPGDClassifier(ProjectionClassifier):
         Whether the best search reached `tol`.
     loss_curve_ : list of float
         Negative mean log posterior before the search and after each iteration.
+    ridge_ : float
+        The ridge that was used.
+    search_ : dict of ndarrays of shape (n_starts,)
+        What each start of the search reached: its name ("start"), "log_likelihood", "n_iter",
+        "n_samples" (fewer than all if the start was abandoned on a subsample), "converged", and
+        "found_best", whether it approached the best optimum. If few starts found the best optimum,
+        a better one may exist; increase `n_init`. It can be passed to `pandas.DataFrame`.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -382,7 +382,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             if value != "auto":
                 check_share("shrinkage", value, word="auto")
         for value in _values(self.ridge):
-            check_share("ridge", value)
+            if value != "auto":
+                check_share("ridge", value, word="auto")
         for value in _values(self.n_subclasses):
             check_n_subclasses(value, classes)
         for value in _values(self.covariance_type):

@@ -66,9 +66,10 @@ class OPGDSemiSupervised(ProjectionClassifier):
     shrinkage : float or "auto", default=0.0
         Weight of the pooled covariance in each class covariance, from 0 to 1; "auto" estimates it.
         Increase it when classes have few samples. See `OPGDClassifier`.
-    ridge : float, default=0.0
-        Weight of the identity matrix (on standardized features) in each covariance, from 0 to 1.
-        Increase it when features are many or nearly collinear. See `OPGDClassifier`.
+    ridge : float or "auto", default="auto"
+        Weight of the identity matrix (on standardized features) in each covariance, from 0 to 1;
+        "auto" estimates it from the labeled samples. Increase it when features are many or nearly
+        collinear. See `OPGDClassifier`.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies among all samples, where
         unlabeled samples are counted by their posterior probabilities.
@@ -79,7 +80,8 @@ class OPGDSemiSupervised(ProjectionClassifier):
         Maximum number of rounds of self-training. Rounds stop early when the error on labeled
         samples increases by more than one standard error. With 0 the posterior probabilities of LDA
         on the labeled samples are used.
-    init : {"auto", "lda", "paper", "save", "pca", "random"} or array-like, default="auto"
+    init : {"auto", "lda", "paper", "save", "pca", "random"}, sequence of these or array-like, \
+            default="auto"
         Initial components; see `OPGDClassifier`.
     n_init : int, default=1
         Number of searches, of which the best is kept. All but the first start from random
@@ -92,10 +94,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of random initial components.
     subsample : bool, default=True
-        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
-        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
-        on all samples with the same `tol`. The subsamples are deterministic. This needs about half
-        as many passes over the data, but may end in a different local optimum.
+        Whether the search may use subsamples; see `OPGDClassifier`.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0

@@ -109,7 +109,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             subsample=self.subsample and has_names(self.init) and last is None,
         )
         directions, summary = order_result(problem, result.best)
-        summary |= {"search_": result.table, "ridge_": problem.ridge}
+        summary |= {"search_": result.table, "ridge_": float(problem.ridge)}
         return directions, summary, notes
 
     def _count_components(self, problem: Problem) -> tuple[int, list[str]]:

@@ -31,7 +31,7 @@ KEPT_LATER = (2, 2)
 RANDOM_STARTS = 4
 """Number of random starts in each batch after the first."""
 MAX_BATCHES = 5
-SEED = 1
+SEED = 20
 MAX_RUNS = 3 + (MAX_BATCHES - 1) * (RANDOM_STARTS + 1)
 ENOUGH = 3
 """How often the best optimum has to be found before the exploration ends."""
@@ -250,7 +250,7 @@ def tabulate_runs(runs: list[Run], total_weight: float) -> dict[str, Any]:
     best = _follow(max(complete, key=lambda run: run.value))
     results = [run.result for run in runs]
     return {
-        "start": np.array([run.name for run in runs]),
+        "start": np.array([run.name for run in runs], dtype=object),
         "log_likelihood": np.array([run.value * total_weight for run in runs]),
         "n_iter": np.array([0 if result is None else result.n_iter for result in results]),
         "n_samples": np.array([run.n_samples for run in runs]),

@@ -169,6 +169,8 @@ OUTPUT = "_sklearn_output_config"
 """Attribute in which scikit-learn stores the configuration of `set_output`."""
 OPTIONAL: dict[str, Field] = {
     "feature_names_in_": Names(),
+    "ridge_": Number(0.0, 1.0),
+    "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
 }
 PARAMETERS: dict[str, Field] = {"random_state": Seed(), "unlabeled": Scalar()}

@@ -44,7 +44,7 @@ class Setting:
     covariance_type: str
     n_subclasses: Any
     shrinkage: float | str
-    ridge: float
+    ridge: float | str
     end: str | None = None  # "lda" or "rda" for the limiting cases, which need no search
 
     def parameters(self, n_components: int) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Outcome:
         return ALL_COMPONENTS if self.setting.end == "rda" else self.n_components
 
 
-def end_settings(shrinkages: list[Any], ridges: list[float], all_components: bool) -> list[Setting]:
+def end_settings(shrinkages: list[Any], ridges: list[Any], all_components: bool) -> list[Setting]:
     """Return the settings of LDA, and of RDA if a model may have all components."""
     numbers = sorted({*RDA_SHRINKAGES, *[float(s) for s in shrinkages if s != "auto"]})
     ends = [Setting("diag", 1, 1.0, ridge, "lda") for ridge in ridges]

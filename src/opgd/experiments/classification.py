@@ -83,7 +83,9 @@ def run_starts(name: str, replication: int, method: str) -> dict[str, Any]:
         order = np.random.RandomState(0).permutation(len(X))
         train = np.isin(np.arange(len(X)), order[: len(X) - len(X) // 4])
     n_axes = 3 if name == "vowel" else len(np.unique(y)) - 1
-    model = OPGDClassifier(n_axes, init=method, random_state=replication).fit(X[train], y[train])
+    init = ("lda", "pca") if method == "auto" else method
+    model = OPGDClassifier(n_axes, ridge=0.0, init=init, random_state=replication)
+    model.fit(X[train], y[train])
     return {
         "error": float(np.mean(model.predict(X[~train]) != y[~train])),
         "objective": model.log_likelihood_,
