@@ -11,6 +11,7 @@ from benchmarks import (
     choosing,
     cluster,
     clustering,
+    defaults,
     growth,
     kernel,
     labels,
@@ -19,6 +20,7 @@ from benchmarks import (
     paper,
     passes,
     peers,
+    starts,
     threads,
 )
 from benchmarks.data import DataMissingError
@@ -37,6 +39,10 @@ SECTIONS: dict[str, Section] = {
     "clustering": clustering.show_table,
     "orthogonality": clustering.show_orthogonality,
     "labels": choosing.quietly(labels.show_labels),
+    "starts": starts.show_starts,
+    "best": starts.find_best_known,
+    "defaults": defaults.show_defaults,
+    "others": defaults.show_other_defaults,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
     "threads": threads.run,
@@ -46,7 +52,17 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
     "passes": passes.run,
     "dask": cluster.run,
 }
-LONG = ["subclasses", "neighbors", "clustering", "orthogonality", "labels", *SCALED_SECTIONS]
+LONG = [
+    "subclasses",
+    "neighbors",
+    "clustering",
+    "orthogonality",
+    "labels",
+    "best",
+    "defaults",
+    "others",
+    *SCALED_SECTIONS,
+]
 """Sections that take many minutes or the better part of an hour, run when asked for."""
 
 
