@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -18,8 +19,9 @@ LEAST_GAIN = 0.25
 """Bound on the share of the mean log-loss that is saved."""
 TOLERATED, TOLERATED_DEVIATIONS = 0.005, 3.0
 """Error that a data set may lose: this much, or this many standard errors of the difference."""
-OLD = {"ridge": 0.0, "init": ("lda", "pca")}
+OLD: dict[str, Any] = {"ridge": 0.0, "init": ("lda", "pca")}
 """The default arguments of 0.1.0."""
+DEFAULTS: dict[str, Any] = {}
 OTHERS = [
     "breast_tissue",
     "cardiotocography",
@@ -64,7 +66,7 @@ def compare_defaults(data: DataSet, n_components: int, n_splits: int) -> Compari
     results = []
     for train, test in splits.split(data.X, data.y):
         both = []
-        for arguments in (OLD, {}):
+        for arguments in (OLD, DEFAULTS):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model = OPGDClassifier(n_components, **arguments).fit(data.X[train], data.y[train])

@@ -21,6 +21,8 @@ class ConvergenceDisplay:
         Negative mean log posterior of a classifier, or negative mean objective of a mixture.
     converged : bool
         Whether the solver converged.
+    search : dict of ndarrays, or None
+        `search_` of the estimator: what each start of the search reached.
     ax_, figure_ : matplotlib Axes and Figure
         Axes and figure of the last plot.
 
@@ -35,9 +37,12 @@ class ConvergenceDisplay:
     True
     """
 
-    def __init__(self, *, losses: FloatArray, converged: bool) -> None:
+    def __init__(
+        self, *, losses: FloatArray, converged: bool, search: dict[str, Any] | None = None
+    ) -> None:
         self.losses = losses
         self.converged = converged
+        self.search = search
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
@@ -61,7 +66,11 @@ class ConvergenceDisplay:
                 f"Expected an estimator with loss_curve_, got {type(estimator).__name__}."
             )
         losses = np.asarray(estimator.loss_curve_, dtype=np.float64)
-        display = cls(losses=losses, converged=bool(estimator.converged_))
+        display = cls(
+            losses=losses,
+            converged=bool(estimator.converged_),
+            search=getattr(estimator, "search_", None),
+        )
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
@@ -81,10 +90,30 @@ class ConvergenceDisplay:
         ax.plot(np.arange(len(self.losses)), self.losses, color=COLORS[0], marker=few, markersize=4)
         n_iter = len(self.losses) - 1
         outcome = "converged" if self.converged else "not converged"
-        ax.set_title(f"{outcome} after {n_iter} iteration{'s' * (n_iter != 1)}", fontsize=10)
+        title = f"{outcome} after {n_iter} iteration{'s' * (n_iter != 1)}"
+        if self.search is not None and len(self.search["start"]) > 1:
+            self._draw_starts(ax, self.search)
+            found = self.search["found_best"]
+            title += f"; {np.sum(found)} of {len(found)} starts found this optimum"
+        ax.set_title(title, fontsize=10)
         ax.set_xlabel("iteration")
         ax.set_ylabel("mean loss")
         set_integer_ticks(ax)
         tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_starts(self, ax: Any, search: dict[str, Any]) -> None:
+        """Draw the loss that each of the other starts reached, where it ended."""
+        weight = -search["log_likelihood"][search["found_best"]].max() / self.losses[-1]
+        losses = -search["log_likelihood"] / weight
+        for found, color, label in (
+            (True, COLORS[0], "found this optimum"),
+            (False, "0.6", "other starts"),
+        ):
+            which = search["found_best"] == found
+            if np.any(which):
+                ax.scatter(
+                    search["n_iter"][which], losses[which], s=14, color=color, label=label, zorder=3
+                )
+        ax.legend(frameon=False, fontsize=8)
