@@ -135,7 +135,8 @@ class Explorer:
             for run in batch:  # values on the subsample cannot be compared with others
                 n_iter = run.result.n_iter if run.result else 0
                 run.result = None
-                self._continue(run, min(SCREENING[0], self.max_iter - n_iter), self.objective)
+                n_iter = 0 if self.stopped else min(SCREENING[0], self.max_iter - n_iter)
+                self._continue(run, n_iter, self.objective)
         return self._settle(batch if best is None else [best, *batch])
 
     def _settle(self, runs: list[Run]) -> Run:
@@ -158,10 +159,11 @@ class Explorer:
         return run.converged or (run.result is not None and run.result.n_iter >= self.max_iter)
 
     def _continue(self, run: Run, n_iter: int, objective: Objective) -> None:
-        """Continue a run until it has done `n_iter` iterations in all."""
+        """Continue a run until it has done `n_iter` iterations in all; 0 evaluates its start."""
         done = 0 if run.result is None else run.result.n_iter
         n_iter = min(n_iter, self.max_iter)
-        if self.stopped or run.converged or (n_iter <= done and run.result is not None):
+        stopped = self.stopped and n_iter > 0
+        if stopped or run.converged or (n_iter <= done and run.result is not None):
             return
         result = maximize(
             objective,
