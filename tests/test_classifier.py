@@ -41,7 +41,7 @@ def invertible(rng, size, condition):
 
 def test_satellite_reaches_the_value_of_longer_searches(load):
     X, y, _ = load("satellite")
-    model = OPGDClassifier(n_components=5).fit(X, y)
+    model = OPGDClassifier(n_components=5, ridge=0.0, init=("lda", "pca")).fit(X, y)
     assert model.log_likelihood_ >= -1848
     assert model.n_evaluations_ <= 300
     assert model.converged_
@@ -50,9 +50,10 @@ def test_satellite_reaches_the_value_of_longer_searches(load):
 def test_vowel_reaches_the_value_of_longer_searches(load):
     X, y, others = load("vowel")
     train = others["split"] == "train"
-    model = OPGDClassifier(n_components=3).fit(X[train], y[train])
+    settings = {"n_components": 3, "ridge": 0.0, "init": ("lda", "pca")}
+    model = OPGDClassifier(**settings).fit(X[train], y[train])
     assert model.log_likelihood_ >= -282
-    restarted = OPGDClassifier(n_components=3, n_init=20, random_state=0)
+    restarted = OPGDClassifier(**settings, n_init=20, random_state=0)
     restarted.fit(X[train], y[train])
     assert restarted.log_likelihood_ >= -277
     assert restarted.n_evaluations_ > model.n_evaluations_
@@ -75,7 +76,8 @@ def test_log_likelihood_is_that_of_predict_proba(wine):
 def test_components_are_in_normal_form(load):
     X, y, _ = load("satellite")
     for covariance_type in ("diag", "full"):
-        model = OPGDClassifier(5, covariance_type=covariance_type).fit(X, y)
+        settings = {"covariance_type": covariance_type, "ridge": 0.0, "init": ("lda", "pca")}
+        model = OPGDClassifier(5, **settings).fit(X, y)
         scores = model.transform(X)
         within = sum(np.cov(scores[y == k].T, bias=True) * np.mean(y == k) for k in model.classes_)
         np.testing.assert_allclose(np.diag(within), 1, rtol=1e-9)
@@ -86,14 +88,14 @@ def test_components_are_in_normal_form(load):
         first = model.component_log_likelihoods_[0]
         for j in range(1, 5):  # no other axis alone does better than the first
             alone = model.components_[[j]]
-            other = OPGDClassifier(1, init=alone, max_iter=0, covariance_type=covariance_type)
+            other = OPGDClassifier(1, **settings | {"init": alone, "max_iter": 0})
             assert other.fit(X, y).log_likelihood_ <= first
         assert gains[0] > 0
 
 
 def test_full_covariance_in_more_axes_than_classes(iris):
     X, y = iris
-    model = OPGDClassifier(4, covariance_type="full", max_iter=0).fit(X, y)
+    model = OPGDClassifier(4, covariance_type="full", ridge=0.0, max_iter=0).fit(X, y)
     qda = QuadraticDiscriminantAnalysis(store_covariance=True).fit(X, y)
     covariances = [np.cov(X[y == k].T, bias=True) for k in range(3)]
     np.testing.assert_allclose(model.covariances_, covariances, rtol=1e-9, atol=1e-12)
@@ -113,7 +115,7 @@ def test_full_covariance_in_more_axes_than_classes(iris):
 
 def test_lda_is_a_member_of_the_family(iris):
     X, y = iris
-    model = OPGDClassifier(2, init="lda", shrinkage=1, max_iter=0).fit(X, y)
+    model = OPGDClassifier(2, init="lda", shrinkage=1, ridge=0.0, max_iter=0).fit(X, y)
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), lda.predict_proba(X), atol=0.02)
     # exactly LDA with divisor n, which not every scikit-learn uses
@@ -129,7 +131,7 @@ def test_lda_is_a_member_of_the_family(iris):
 def test_one_axis_for_each_column_is_naive_bayes(load):
     for name in ("wine", "iris", "seeds"):
         X, y, _ = load(name)
-        model = OPGDClassifier(init=np.eye(X.shape[1]), max_iter=0).fit(X, y)
+        model = OPGDClassifier(init=np.eye(X.shape[1]), ridge=0.0, max_iter=0).fit(X, y)
         naive = GaussianNB(var_smoothing=0).fit(X, y)
         ours, theirs = (own.predict_log_proba(X) for own in (model, naive))
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-12)
@@ -167,7 +169,7 @@ def test_init_array_is_where_the_search_begins(iris):
 
 def test_warm_start_goes_on_from_the_last_fit(load):
     X, y, _ = load("satellite")
-    model = OPGDClassifier(5, warm_start=True, max_iter=20)
+    model = OPGDClassifier(5, warm_start=True, max_iter=20, ridge=0.0, init="lda")
     with pytest.warns(ConvergenceWarning, match="max_iter=20"):
         first = model.fit(X, y).log_likelihood_
     assert not model.converged_
@@ -189,7 +191,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "n_components"), CASES)
 def test_probabilities_do_not_depend_on_origin_order_or_basis(name, n_components, load, rng):
     X, y, _ = load(name)
-    model = OPGDClassifier(n_components, init="lda", tol=1e-9, max_iter=5000)
+    model = OPGDClassifier(n_components, init="lda", ridge=0.0, tol=1e-9, max_iter=5000)
     expected = clone(model).fit(X, y).predict_proba(X)
     order = rng.permutation(len(X))
     changed = {
@@ -205,7 +207,7 @@ def test_probabilities_do_not_depend_on_origin_order_or_basis(name, n_components
 
 def test_satellite_does_not_depend_on_origin_order_or_basis(load, rng):
     X, y, _ = load("satellite")
-    model = OPGDClassifier(5, init="lda", tol=1e-9, max_iter=5000)
+    model = OPGDClassifier(5, init="lda", ridge=0.0, tol=1e-9, max_iter=5000)
     expected = clone(model).fit(X, y)
     order = rng.permutation(len(X))
     for rows, labels, back in [
@@ -216,6 +218,27 @@ def test_satellite_does_not_depend_on_origin_order_or_basis(load, rng):
         other = clone(model).fit(rows, labels)
         assert other.log_likelihood_ == pytest.approx(expected.log_likelihood_, rel=1e-6)
         assert np.array_equal(other.predict(rows)[back], expected.predict(X))
+
+
+@pytest.mark.parametrize("name", ["wine", "iris"])
+def test_default_fit_does_not_depend_on_origin_units_or_order(name, request, rng):
+    X, y = request.getfixturevalue(name)
+    expected = OPGDClassifier(tol=1e-9).fit(X, y)
+    posteriors = expected.predict_proba(X)
+    rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
+    for what, table, labels, back in [
+        ("shifted", X + 1e3 * X.std(axis=0), y, slice(None)),
+        ("rescaled", X * np.geomspace(1e-6, 1e6, X.shape[1]), y, slice(None)),
+        ("features reversed", X[:, ::-1], y, slice(None)),
+        ("features shuffled", X[:, columns], y, slice(None)),
+        ("negative units", -X, y, slice(None)),
+        ("samples reversed", X[::-1], y[::-1], slice(None, None, -1)),
+        ("samples shuffled", X[rows], y[rows], np.argsort(rows)),
+    ]:
+        model = OPGDClassifier(tol=1e-9).fit(table, labels)
+        assert model.ridge_ == expected.ridge_, what
+        other = model.predict_proba(table)[back]
+        np.testing.assert_allclose(other, posteriors, atol=1e-6, err_msg=what)
 
 
 def test_weight_two_is_the_row_twice_and_weight_zero_no_row(iris, rng):
@@ -328,8 +351,8 @@ def test_subclasses_describe_a_class_in_two_places(rng):
     y = np.repeat(["middle", "sides"], [300, 600])
     X[300:600, 0] -= 8
     X[600:, 0] += 8
-    whole = OPGDClassifier(1).fit(X, y)
-    split = OPGDClassifier(1, n_subclasses={"sides": 2}).fit(X, y)
+    whole = OPGDClassifier(1, ridge=0.0).fit(X, y)
+    split = OPGDClassifier(1, n_subclasses={"sides": 2}, ridge=0.0).fit(X, y)
     assert list(split.gaussian_classes_) == [0, 1, 1]
     assert split.predict_proba(X).shape == (900, 2)
     assert split.log_likelihood_ > whole.log_likelihood_
@@ -341,7 +364,7 @@ def test_subclasses_describe_a_class_in_two_places(rng):
 def test_more_subclasses_than_rows_are_no_trouble(rng):
     X, y = rng.normal(size=(40, 2)), np.repeat([0, 1], [3, 37])
     with pytest.warns(DataWarning, match="singular"):
-        model = OPGDClassifier(n_subclasses=5).fit(X, y)
+        model = OPGDClassifier(n_subclasses=5, ridge=0.0).fit(X, y)
     assert np.sum(model.gaussian_classes_ == 0) <= 3
     assert np.all(np.isfinite(model.predict_proba(X)))
 

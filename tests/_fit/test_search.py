@@ -42,7 +42,7 @@ def overlapping(n_rows=4000, n_columns=6, n_classes=3):
 @pytest.mark.usefixtures("few_are_many")
 def test_samples_come_first_and_all_rows_last(evaluations):
     X, y = overlapping()
-    model = OPGDClassifier(2).fit(X, y)
+    model = OPGDClassifier(2, ridge=0.0, init=("lda", "pca")).fit(X, y)
     sizes = list(dict.fromkeys(evaluations))
     assert sizes == [200, 1000, 4000]
     assert evaluations == sorted(evaluations)
@@ -84,8 +84,21 @@ def test_where_there_are_no_samples(settings, evaluations):
 
 def test_few_rows_are_not_sampled(evaluations):
     X, y = overlapping()
-    OPGDClassifier(2).fit(X, y)
+    OPGDClassifier(2, init=("lda", "pca")).fit(X, y)
     assert set(evaluations) == {4000}
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_many_starts_are_compared_on_the_first_sample(evaluations):
+    X, y = overlapping()
+    model = OPGDClassifier(2, ridge=0.0).fit(X, y)
+    assert evaluations == sorted(evaluations)
+    assert set(evaluations) == {200, 1000, 4000}
+    assert model.search_["start"][-1] == "all samples"
+    assert set(model.search_["n_samples"]) == {200, 4000}
+    assert list(np.flatnonzero(model.search_["found_best"])) == [len(model.search_["start"]) - 1]
+    one = OPGDClassifier(2, ridge=0.0, init="lda").fit(X, y)
+    assert model.log_likelihood_ >= one.log_likelihood_ - 1e-3
 
 
 @pytest.mark.usefixtures("few_are_many")

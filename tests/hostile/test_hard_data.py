@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -51,9 +52,9 @@ def test_constant_column_is_named_and_gets_no_loading(iris):
 def test_collinear_columns_are_named_and_change_nothing(iris):
     X, y = iris
     more = np.column_stack([X, X[:, 1], X @ [1.0, 2, 3, 4]])
-    model = fit_with_one_warning(OPGDClassifier(), more, y, "collinear")
-    plain = OPGDClassifier(init="lda", tol=1e-9).fit(X, y)
-    other = OPGDClassifier(init="lda", tol=1e-9)
+    model = fit_with_one_warning(OPGDClassifier(ridge=0.0), more, y, "collinear")
+    plain = OPGDClassifier(init="lda", tol=1e-9, ridge=0.0).fit(X, y)
+    other = OPGDClassifier(init="lda", tol=1e-9, ridge=0.0)
     fit_with_one_warning(other, more, y, "column")
     np.testing.assert_allclose(other.predict_proba(more), plain.predict_proba(X), atol=1e-6)
     assert model.n_components_ == 2
@@ -72,7 +73,7 @@ def test_class_with_one_member_is_named_and_takes_the_pooled_covariance(iris):
     labels[0] = "lonely"
     X = X.copy()
     X[0] += 10
-    model = fit_with_one_warning(OPGDClassifier(), X, labels.astype(str), "lonely")
+    model = fit_with_one_warning(OPGDClassifier(ridge=0.0), X, labels.astype(str), "lonely")
     pooled = np.tensordot(model.priors_, model.covariances_, axes=1)
     np.testing.assert_allclose(model.covariances_[0], pooled, rtol=0.05, atol=1e-3)
     assert model.predict(X[:1])[0] == "lonely"
@@ -81,9 +82,10 @@ def test_class_with_one_member_is_named_and_takes_the_pooled_covariance(iris):
 def test_class_of_identical_rows_and_class_of_two(iris):
     X, y = iris[0].copy(), iris[1].copy()
     X[y == 0] = X[0]
-    fit_with_one_warning(OPGDClassifier(), X, y, "is singular and was shrunk")
+    model = OPGDClassifier(ridge=0.0)
+    fit_with_one_warning(model, X, y, "is singular and was shrunk")
     two = np.r_[0, 1, 50:150]
-    fit_with_one_warning(OPGDClassifier(), iris[0][two], iris[1][two], "is singular and was shrunk")
+    fit_with_one_warning(model, iris[0][two], iris[1][two], "is singular and was shrunk")
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(200, 2000), (100, 20_000), (12, 50)])
@@ -92,7 +94,8 @@ def test_fewer_rows_than_columns(n_rows, n_columns, rng):
     X = rng.normal(size=(2 * n_rows, n_columns))
     signal = rng.normal(size=(3, n_columns)) * (6 / np.sqrt(n_columns) + 0.1)
     X += signal[np.r_[y, y]]
-    model = fit_with_one_warning(OPGDClassifier(), X[:n_rows], y, "no more rows than columns")
+    model = OPGDClassifier(ridge=0.0)
+    fit_with_one_warning(model, X[:n_rows], y, "no more rows than columns")
     assert model.score(X[n_rows:], y) > 0.6
     assert model.components_.shape == (2, n_columns)
     assert np.all(model.typicality(X) >= 0)
@@ -102,15 +105,16 @@ def test_row_space_is_exact(rng):
     """With as many independent columns as rows allow, padding by combinations changes nothing."""
     X, y = rng.normal(size=(60, 8)), np.repeat([0, 1, 2], 20)
     wide = X @ np.linalg.qr(rng.normal(size=(80, 8)))[0].T
-    direct = OPGDClassifier(2, init="lda", tol=1e-9).fit(X, y)
-    other = OPGDClassifier(2, init="lda", tol=1e-9).fit(wide, y)
+    model = OPGDClassifier(2, init="lda", tol=1e-9, ridge=0.0)
+    direct = clone(model).fit(X, y)
+    other = clone(model).fit(wide, y)
     np.testing.assert_allclose(other.predict_proba(wide), direct.predict_proba(X), atol=1e-6)
 
 
 def test_huge_covariances_are_not_made_by_accident(rng):
     X, y = rng.normal(size=(20, 9000)), np.arange(20) % 2
     with pytest.warns(DataWarning, match="no more rows"):
-        model = OPGDClassifier().fit(X, y)
+        model = OPGDClassifier(ridge=0.0).fit(X, y)
     with pytest.raises(AttributeError, match="too large"):
         _ = model.covariances_
     assert "OPGDClassifier" in model._repr_html_()
@@ -133,7 +137,7 @@ def test_perfectly_separable_classes(distance, rng):
 def test_a_column_that_is_the_label(iris):
     X, y = iris
     leaking = np.column_stack([X, y == 1, y == 2]).astype(float)
-    model = fit_with_one_warning(OPGDClassifier(), leaking, y, "pooled covariance")
+    model = fit_with_one_warning(OPGDClassifier(ridge=0.0), leaking, y, "pooled covariance")
     assert model.score(leaking, y) == 1
 
 
@@ -180,6 +184,21 @@ def test_rows_sphered_once_or_block_by_block(iris, monkeypatch):
         assert np.mean(blocks.predict(X) == once.predict(X)) > 0.995
 
 
+def test_the_default_ridge_needs_no_warning(iris, rng):
+    """Covariances that are singular without a ridge are regular with it."""
+    X, y = iris
+    equal = np.where(y[:, None] == 0, X[0], X)
+    leaking = np.column_stack([X, y == 1, y == 2]).astype(float)
+    wide, codes = rng.normal(size=(60, 200)) + 2 * np.eye(200)[np.arange(60) % 3], np.arange(60) % 3
+    for rows, labels in ((equal, y), (leaking, y), (wide, codes)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = OPGDClassifier().fit(rows, labels)
+        assert model.ridge_ > 0
+        assert model.score(rows, labels) > 0.95
+        assert np.all(np.isfinite(model.predict_log_proba(rows)))
+
+
 def test_all_columns_constant_is_refused():
     with pytest.raises(ValueError, match="All columns of X are constant"):
         OPGDClassifier().fit(np.ones((10, 3)), np.arange(10) % 2)
@@ -206,7 +225,8 @@ def test_a_single_column():
 
 def test_as_many_classes_as_rows(rng):
     X = rng.normal(size=(12, 3))
-    model = fit_with_one_warning(OPGDClassifier(), X, np.arange(12), "pooled covariance")
+    model = OPGDClassifier(ridge=0.0)
+    fit_with_one_warning(model, X, np.arange(12), "pooled covariance")
     assert model.score(X, np.arange(12)) == 1
 
 
