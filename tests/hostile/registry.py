@@ -77,6 +77,11 @@ def classifies(model) -> bool:
     return is_classifier(model)
 
 
+def without_ridge(model):
+    """The estimator with ridge 0 if it estimates one: rows about covariances that stay singular."""
+    return model.set_params(ridge=0.0) if model.get_params().get("ridge") == "auto" else model
+
+
 def all_labeled(model) -> bool:
     """Whether a missing label is an error."""
     return classifies(model) and not isinstance(model, OPGDSemiSupervised)
