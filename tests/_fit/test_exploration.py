@@ -205,3 +205,11 @@ def test_runs_that_approach_the_same_span_agree():
     rows, turn = rng.normal(size=(2, 5)), rng.normal(size=(2, 2))
     assert exploration.span_cosine(rows, turn @ rows) == pytest.approx(1)
     assert exploration.span_cosine(np.eye(5)[:2], np.eye(5)[1:3]) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_numbers_of_numpy(kind, iris):
+    settings = {"max_iter": 30, "n_init": 2, "random_state": 0}
+    expected = OPGDClassifier(2, **settings).fit(*iris)
+    model = OPGDClassifier(kind(2), **settings | {"max_iter": kind(30), "n_init": kind(2)})
+    np.testing.assert_array_equal(model.fit(*iris).components_, expected.components_)

@@ -134,7 +134,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
                 return make_starts(problem, last, n_components, rng)
         init = self.init
         if isinstance(init, str) and init == "auto":
-            return n_components
+            return int(n_components)  # may be a NumPy integer
         if not has_names(init):
             init = check_components_init(init, self.n_components, self.n_features_in_)
         return make_starts(problem, init, n_components, rng)
