@@ -22,7 +22,7 @@ def test_a_column_that_is_constant_in_one_class_still_tells_it_apart(n_columns, 
     for deviation in (8e-4, 6e-4, 0.0):
         X = rng.normal(size=(1000, n_columns))
         X[y == 0, 0] *= deviation
-        scores.append(OPGDClassifier(2).fit(X, y).score(X, y))
+        scores.append(OPGDClassifier(2, ridge=0.0).fit(X, y).score(X, y))
     assert min(scores) > 0.95, scores
 
 
@@ -46,7 +46,7 @@ def test_a_singular_subclass_borrows_what_gaussians_have_in_common(rng):
     X[:190, 0] += 50
     X[190:200] = [-50, 0]
     X[200:, 0] -= 25
-    model = OPGDClassifier(2, n_subclasses={0: 2}).fit(X, y)
+    model = OPGDClassifier(2, n_subclasses={0: 2}, ridge=0.0).fit(X, y)
     assert model.covariances_[:, 0, 0].max() < 3
     assert model.predict([[-30, 0]])[0] == 1
 
@@ -118,12 +118,22 @@ def test_number_of_axes_comes_from_init(iris):
 
 
 def test_verbose_numbers_every_search_by_itself(iris, capsys):
+    model = OPGDClassifier(2, ridge=0.0, init=("lda", "pca"), n_init=2, random_state=0)
     with pytest.warns(UserWarning, match="max_iter"):
-        OPGDClassifier(verbose=1, max_iter=12, n_init=2, random_state=0, tol=1e-12).fit(*iris)
+        model.set_params(verbose=1, max_iter=12, tol=1e-12).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("start 1, iteration 1:")
+    assert lines[0].startswith("start lda, iteration 1:")
+    assert "start pca, iteration 1:" in "\n".join(lines)
     assert "search 1, iteration 2:" in "\n".join(lines)
     assert "search 2, iteration 12:" in "\n".join(lines)
+
+
+def test_verbose_names_every_start(iris, capsys):
+    model = OPGDClassifier(2, verbose=1).fit(*iris)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("lda, iteration 1:")
+    started = {line.split(", iteration")[0] for line in lines}
+    assert started == set(model.search_["start"])
 
 
 @pytest.mark.parametrize(

@@ -614,11 +614,15 @@ def test_one_class_is_refused_where_rows_are_unlabeled(wine):
 def test_fewer_rows_than_columns(covariance_type, n_rows, n_columns, rng):
     X, y = rng.normal(size=(n_rows, n_columns)), np.arange(n_rows) % 2
     X[:, :10] += 8 * y[:, None]
-    model = OPGDSemiSupervised(covariance_type=covariance_type)
+    model = OPGDSemiSupervised(covariance_type=covariance_type, ridge=0.0)
+    few = np.where(np.arange(n_rows) < 6, y, -1)
     with pytest.warns(DataWarning, match="no more rows than columns"):
-        model.fit(X, np.where(np.arange(n_rows) < 6, y, -1))
+        model.fit(X, few)
     assert np.mean(model.transduction_ == y) >= 0.95
     assert_usable(model, X)
+    ridged = OPGDSemiSupervised(covariance_type=covariance_type).fit(X, few)
+    assert np.mean(ridged.transduction_ == y) >= 0.95
+    assert_usable(ridged, X)
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [0, 1, -1]])

@@ -161,7 +161,7 @@ def test_example_counts_falls_and_draws_them(load, tmp_path, monkeypatch, capsys
 def test_curve_of_the_alternation_is_the_objective_of_the_paper(iris):
     X, y = iris
     model = AlternatingComponents(2, max_iter=3, tol=1e-12).fit(X, y)
-    same = OPGDClassifier(2, init=model.components_, max_iter=0).fit(X, y)
+    same = OPGDClassifier(2, init=model.components_, ridge=0.0, max_iter=0).fit(X, y)
     assert same.log_likelihood_ == pytest.approx(model.log_likelihood_)
     assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_)
 
@@ -200,10 +200,11 @@ def test_product_of_ratios_is_not_the_joint_ratio(wine, n_components):
 def test_forward_pursuit_loses_to_opgd_with_as_many_axes(load, name, n_components):
     X, y, _ = load(name)
     pursuit = LikelihoodRatioPursuit(n_components, density="gaussian").fit(X, y)
-    own = OPGDClassifier(n_components).fit(X, y)
+    own = OPGDClassifier(n_components, ridge=0.0).fit(X, y)
     joint = ratios(X, y, pursuit.components_)[1]
     assert joint < own.log_likelihood_ / len(X) - 0.01
-    likelihood = OPGDClassifier(n_components, init=pursuit.components_, max_iter=0).fit(X, y)
+    settings = {"init": pursuit.components_, "ridge": 0.0, "max_iter": 0}
+    likelihood = OPGDClassifier(n_components, **settings).fit(X, y)
     assert joint == pytest.approx(likelihood.log_likelihood_ / len(X))
 
 
