@@ -80,7 +80,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             self,
             data,
             lambda directions: self._describe(problem, classes, directions),
-            (self.n_init + MAX_RUNS) * self.max_iter,
+            (int(self.n_init) + MAX_RUNS) * int(self.max_iter),
         )
 
     def _optimize(
@@ -100,9 +100,9 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
         result = search(
             problem,
             self._make_starts(problem, n_components, rng, last),
-            max_iter=self.max_iter,
+            max_iter=int(self.max_iter),
             tol=self.tol,
-            n_random=self.n_init - 1,
+            n_random=int(self.n_init) - 1,
             rng=rng,
             on_iteration=progress.reporter(self.verbose, total_weight, "log-likelihood"),
             # given components are a better start than those of a subsample
