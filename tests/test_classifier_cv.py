@@ -62,6 +62,19 @@ def test_counts_are_dense_first_and_end_at_the_most():
     assert len(counts) < 25
 
 
+def test_the_estimated_ridge_is_one_of_the_candidates(wine):
+    X, y = wine
+    model = OPGDClassifierCV(2, shrinkage=0, ridge=("auto", 0.0, 0.5), cv=3).fit(X, y)
+    assert {own["ridge"] for own in model.cv_results_["params"]} == {"auto", 0.0, 0.5}
+    only = OPGDClassifierCV(2, shrinkage=0, ridge="auto", cv=3).fit(X, y)
+    assert only.best_params_["ridge"] == "auto"
+    alone = OPGDClassifier(**only.best_params_).fit(X, y)
+    assert only.best_estimator_.ridge_ == alone.ridge_
+    for ridge in ("aut", ("auto", "x")):
+        with pytest.raises(ValueError, match="ridge must be 'auto' or a number from 0 to 1"):
+            OPGDClassifierCV(2, ridge=ridge, cv=3).fit(X, y)
+
+
 def test_every_setting_and_both_ends_are_tried(wine):
     model = OPGDClassifierCV(**SMALL, n_subclasses=(1, 2), covariance_type=("diag", "full"))
     model.fit(*wine)

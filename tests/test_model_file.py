@@ -788,6 +788,12 @@ def forgeries():
         put("fitted", "_projection.temperature", {"is": "float", "value": "nan"}),
     )
     yield "log-likelihood", put("fitted", "log_likelihood_", "low")
+    yield "ridge above one", put("fitted", "ridge_", 1.5)
+    yield "ridge is a word", put("fitted", "ridge_", "auto")
+    yield "search is a list", put("fitted", "search_", [])
+    yield "search without a start", put("fitted", "search_", "keys", 0, "begin")
+    yield "search with fewer names", put("fitted", "search_", "values", 0, "values", ["lda"] * 99)
+    yield "shorter search", tensor("search_.n_iter", lambda own: own[1:])
     yield "curve", put("fitted", "loss_curve_", ["a"])
     yield "names", put("fitted", "feature_names_in_", {"is": "words", "dtype": "|O", "values": []})
     yield (
@@ -850,6 +856,21 @@ def assert_refused(model, tensors, tmp_path):
 def test_the_same_without_a_change_is_accepted(small, tmp_path):
     data = forged(small[1], lambda model, tensors: None)
     assert data == small[1]
+
+
+def test_files_without_ridge_and_search_are_accepted(small, tmp_path):
+    """As version 0.1.0 wrote them."""
+
+    def remove(model, tensors):
+        for name in ("ridge_", "search_"):
+            del model["fitted"][name]
+        for name in [name for name in tensors if name.startswith("search_.")]:
+            del tensors[name]
+
+    loaded = read(forged(small[1], remove), tmp_path)
+    assert not hasattr(loaded, "ridge_")
+    assert not hasattr(loaded, "search_")
+    assert np.array_equal(loaded.predict_proba(X[:, 1:]), small[0].predict_proba(X[:, 1:]))
 
 
 def test_later_formats_ask_for_an_upgrade(small, tmp_path):

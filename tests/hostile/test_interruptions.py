@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
-from opgd import OPGDClassifier
+from opgd import OPGDClassifier, load_model, save_model
 from opgd.core.objective import Objective
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 brought callbacks")
@@ -55,6 +55,21 @@ def test_callbacks_see_every_iteration_with_a_usable_estimator(iris):
     ]
     assert np.all(np.diff(likelihoods[:-1]) >= -1e-9)
     assert likelihoods[-1] == pytest.approx(model.log_likelihood_, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_iterations", [1, 2, 10, 20])
+def test_callback_can_stop_the_exploration(n_iterations, iris, tmp_path):
+    recorder = Recorder(stop_after=n_iterations)
+    model = OPGDClassifier(2).set_callbacks(recorder).fit(*iris)
+    assert len(recorder.iterations) == n_iterations + 1
+    table = model.search_
+    assert table["n_iter"].sum() == n_iterations
+    assert table["log_likelihood"].max() == pytest.approx(model.log_likelihood_, rel=1e-9)
+    assert np.all(np.isfinite(model.predict_log_proba(iris[0])))
+    with pytest.warns(UserWarning, match="callback"):
+        save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model").search_["log_likelihood"]
+    np.testing.assert_array_equal(loaded, table["log_likelihood"])
 
 
 def test_callback_can_stop_the_search(iris):
