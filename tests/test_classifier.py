@@ -223,7 +223,7 @@ def test_satellite_does_not_depend_on_origin_order_or_basis(load, rng):
 @pytest.mark.parametrize("name", ["wine", "iris"])
 def test_default_fit_does_not_depend_on_origin_units_or_order(name, request, rng):
     X, y = request.getfixturevalue(name)
-    expected = OPGDClassifier(tol=1e-9).fit(X, y)
+    expected = OPGDClassifier().fit(X, y)
     posteriors = expected.predict_proba(X)
     rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
     for what, table, labels, back in [
@@ -235,7 +235,7 @@ def test_default_fit_does_not_depend_on_origin_units_or_order(name, request, rng
         ("samples reversed", X[::-1], y[::-1], slice(None, None, -1)),
         ("samples shuffled", X[rows], y[rows], np.argsort(rows)),
     ]:
-        model = OPGDClassifier(tol=1e-9).fit(table, labels)
+        model = OPGDClassifier().fit(table, labels)
         assert model.ridge_ == expected.ridge_, what
         other = model.predict_proba(table)[back]
         np.testing.assert_allclose(other, posteriors, atol=1e-6, err_msg=what)
