@@ -67,7 +67,8 @@ class OPGDClassifier(ProjectionClassifier):
     ridge : float or "auto", default="auto"
         Weight of the identity matrix in each covariance, from 0 to 1. The identity refers to
         standardized features and is scaled by the average within-class variance. "auto" selects the
-        weight with the largest leave-one-out log posterior of linear discriminant analysis among
+        weight with the largest (tempered) leave-one-out log posterior of linear discriminant
+        analysis among
         :math:`m / (n + m)`, where :math:`m` is up to four times the number of dimensions that the
         :math:`n` samples span; it is stored as `ridge_`. Increase the ridge when features are many
         or nearly collinear. With ``ridge=0, shrinkage=0`` this is the method of the paper.

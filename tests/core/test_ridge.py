@@ -49,7 +49,8 @@ def refit(Z, y, ridge, level):
         within = np.cov((rows - means[labels]).T, bias=True)
         within = (1 - ridge) * within + ridge * level * np.eye(Z.shape[1])
         densities = [stats.multivariate_normal(mean, within).logpdf(Z[i]) for mean in means]
-        total += log_softmax(np.log(priors) + densities)[y[i]]
+        tempered = np.array(densities) / ridge_module.TEMPERATURE
+        total += log_softmax(np.log(priors) + tempered)[y[i]]
     return total
 
 

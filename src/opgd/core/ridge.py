@@ -17,13 +17,19 @@ MAX_ROWS = 5000
 """Number of samples that are left out one by one; a sample of this size is taken of more."""
 
 
+TEMPERATURE = 3.0
+"""Divisor of the log densities, which are overconfident where classes are not Gaussian."""
+
+
 def estimate_ridge(frame: Frame, classes: Moments) -> float:
     r"""Select the ridge with the largest leave-one-out log posterior of the true classes.
 
     The posterior is that of linear discriminant analysis with the ridged pooled covariance: leaving
     out one sample changes this covariance by a matrix of rank one, so that a single pass over the
     samples and one eigendecomposition evaluate all candidates. Directions of small variance keep
-    their variance if they separate the classes, since a ridge would lower the criterion.
+    their variance if they separate the classes, since a ridge would lower the criterion. Log
+    densities are divided by `TEMPERATURE`, so that a few samples far from their class do not
+    decide.
 
     A candidate that is worth m additional samples is the ridge m / (n + m), as for a conjugate
     prior, so that the ridge vanishes as the number of samples n grows.
@@ -103,7 +109,7 @@ class _LeaveOneOut:
         distances = 2 * cross - leverage[:, None] + between
         distances += (share / remaining)[:, None] * cross**2
         distances[rows, labels] = (sizes / (sizes - 1)) ** 2 * leverage / remaining
-        joint = np.log(self.counts / count) - distances / 2
+        joint = np.log(self.counts / count) - distances / (2 * TEMPERATURE)
         joint -= joint.max(axis=1, keepdims=True)
         log_posteriors: FloatArray = joint[rows, labels] - np.log(np.exp(joint).sum(axis=1))
         return log_posteriors
