@@ -185,18 +185,28 @@ def test_rows_sphered_once_or_block_by_block(iris, monkeypatch):
 
 
 def test_the_default_ridge_needs_no_warning(iris, rng):
-    """Covariances that are singular without a ridge are regular with it."""
+    """A pooled covariance that is singular without a ridge is regular with it."""
     X, y = iris
-    equal = np.where(y[:, None] == 0, X[0], X)
     leaking = np.column_stack([X, y == 1, y == 2]).astype(float)
     wide, codes = rng.normal(size=(60, 200)) + 2 * np.eye(200)[np.arange(60) % 3], np.arange(60) % 3
-    for rows, labels in ((equal, y), (leaking, y), (wide, codes)):
+    for rows, labels in ((leaking, y), (wide, codes)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model = OPGDClassifier().fit(rows, labels)
         assert model.ridge_ > 0
         assert model.score(rows, labels) > 0.95
         assert np.all(np.isfinite(model.predict_log_proba(rows)))
+
+
+def test_singular_classes_are_mentioned_unless_there_is_a_ridge(iris):
+    X, y = iris
+    X = np.where(y[:, None] == 0, X[0], X)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = OPGDClassifier().fit(X, y)
+    assert len(caught) == (model.ridge_ == 0)
+    assert all("is singular and was shrunk" in str(warning.message) for warning in caught)
+    assert model.score(X, y) > 0.95
 
 
 def test_all_columns_constant_is_refused():
