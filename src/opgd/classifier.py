@@ -68,10 +68,11 @@ class OPGDClassifier(ProjectionClassifier):
         Weight of the identity matrix in each covariance, from 0 to 1. The identity refers to
         standardized features and is scaled by the average within-class variance. "auto" selects the
         weight with the largest (tempered) leave-one-out log posterior of linear discriminant
-        analysis among
-        :math:`m / (n + m)`, where :math:`m` is up to four times the number of dimensions that the
-        :math:`n` samples span; it is stored as `ridge_`. Increase the ridge when features are many
-        or nearly collinear. With ``ridge=0, shrinkage=0`` this is the method of the paper.
+        analysis among :math:`m / (n + m)`, where :math:`m` is up to four times the number of
+        dimensions that the :math:`n` samples span; it is stored as `ridge_`. Increase the ridge
+        when features are many or nearly collinear. Set it to 0 when classes differ in their
+        variances only, which linear discriminant analysis cannot detect. With
+        ``ridge=0, shrinkage=0`` this is the method of the paper.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
