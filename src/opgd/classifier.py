@@ -76,8 +76,7 @@ class OPGDClassifier(ProjectionClassifier):
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
-    init : {"auto", "lda", "paper", "save", "pca", "random"}, sequence of these or array-like, \
-            default="auto"
+    init : str, sequence of str or array-like, default="auto"
         Initial components:
 
         - "auto": a race of many starts, three deterministic ones and batches of pseudo-random ones

@@ -80,9 +80,9 @@ class OPGDSemiSupervised(ProjectionClassifier):
         Maximum number of rounds of self-training. Rounds stop early when the error on labeled
         samples increases by more than one standard error. With 0 the posterior probabilities of LDA
         on the labeled samples are used.
-    init : {"auto", "lda", "paper", "save", "pca", "random"}, sequence of these or array-like, \
-            default="auto"
-        Initial components; see `OPGDClassifier`.
+    init : str, sequence of str or array-like, default="auto"
+        Initial components: "auto", "lda", "paper", "save", "pca", "random", several of these names,
+        or an array; see `OPGDClassifier`.
     n_init : int, default=1
         Number of searches, of which the best is kept. All but the first start from random
         components.
