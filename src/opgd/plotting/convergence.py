@@ -104,14 +104,20 @@ class ConvergenceDisplay:
         return self
 
     def _draw_starts(self, ax: Any, search: dict[str, Any]) -> None:
-        """Draw the loss that each of the other starts reached, where it ended."""
-        weight = -search["log_likelihood"][search["found_best"]].max() / self.losses[-1]
-        losses = -search["log_likelihood"] / weight
+        """Draw the loss that each start reached, where it ended.
+
+        Losses of starts that were abandoned on a subsample cannot be compared and are not drawn.
+        """
+        complete = search["n_samples"] == search["n_samples"].max()
+        best = search["log_likelihood"][search["found_best"] & complete].max()
+        if best == 0:
+            return  # all samples are classified with certainty
+        losses = search["log_likelihood"] * (self.losses[-1] / best)
         for found, color, label in (
             (True, COLORS[0], "found this optimum"),
             (False, "0.6", "other starts"),
         ):
-            which = search["found_best"] == found
+            which = (search["found_best"] == found) & complete
             if np.any(which):
                 ax.scatter(
                     search["n_iter"][which], losses[which], s=14, color=color, label=label, zorder=3
