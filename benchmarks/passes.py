@@ -134,8 +134,9 @@ def run(console: Console, scale: float) -> bool:
         table,
         "Rows read / all rows, moments and samples included. OPGDClassifier("
         f"min(K - 1, {MOST_AXES})), samples first; plain: init=('lda', 'pca'), subsample=False. "
-        'Each is measured against its own end, and these may be different optima. "all": passes of the whole fit, ordering of the '
-        f"axes included. Rows: resampled, with noise of {NOISE} standard deviations. "
+        "Each is measured against its own end, and these may be different optima. "
+        '"all": passes of the whole fit, ordering of the axes included. '
+        f"Rows: resampled, with noise of {NOISE} standard deviations. "
         "*: not converged after max_iter.",
     )
     return kept
