@@ -1,16 +1,12 @@
 """OPGDClassifierCV, which selects the number of components and the regularization."""
 
-import warnings
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from inspect import signature
-from itertools import product
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -20,8 +16,12 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.path import Outcome, Sample, Setting, end_settings, try_settings
-from opgd._model_selection.results import align_paths, select_model, tabulate
+from opgd._model_selection.calibration import Calibration, fit_calibration
+from opgd._model_selection.correction import correct_error
+from opgd._model_selection.folds import Fold, Outcome, Sample, try_models
+from opgd._model_selection.ranking import Model, Ranking
+from opgd._model_selection.results import tabulate
+from opgd._model_selection.stages import Request, StagedSearch
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
 from opgd._utils.labels import (
     check_no_missing,
@@ -37,13 +37,12 @@ from opgd._utils.validation import (
     check_sample_weight,
     check_share,
 )
-from opgd._utils.warnings import DataWarning
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray, IntArray
 
 MAX_FULL_GRID = 12
 DENSE_COUNTS = 6
-COUNT_RATIO = 1.3
+COUNT_RATIO = 1.5
 QUICK_SCORINGS = ("accuracy", "neg_log_loss")
 LIKELIHOOD_MARGIN = 0.01
 """Relative difference below which two log-likelihoods are considered equal."""
@@ -80,43 +79,50 @@ def delegate_to_best(name: str) -> Any:
 class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
     r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
-    For each split and each combination of the hyperparameters other than n_components, the number
-    of components is increased step by step, and existing and new components are optimized jointly,
-    so trying many numbers of components costs little more than fitting the largest model.
-    Reduced-rank LDA and regularized discriminant analysis (RDA) on all components are also
-    candidates: they need no optimization and often perform best when there are few samples.
+    All hyperparameters that are not given are selected in stages. First the number of components is
+    increased step by step: existing and new components are optimized jointly, so trying many
+    numbers of components costs little more than fitting the largest model. Reduced-rank LDA and
+    regularized discriminant analysis (RDA) on all components are also candidates. Then shrinkage
+    and ridge are varied, and the number of Gaussians per class is doubled as long as held-out
+    samples gain from it, with diagonal and full covariances. Variants of a model are first compared
+    with it on two splits, and abandoned if they are clearly worse. The selected model is fitted to
+    all samples, starting from the components that scored best on held-out samples (as in the
+    paper).
 
-    The selected model is fitted to all samples twice: once starting from the components that scored
-    best on held-out samples (as in the paper), and once from the default initialization. The first
-    fit is kept unless the log-likelihood of the second is higher by more than one percent.
-
-    With ``calibrate=True``, probabilities are calibrated by a temperature :math:`T`. With priors
-    :math:`\pi_k` and Gaussian densities :math:`\phi_k` on the components :math:`V`, the probability
-    of class :math:`k` for sample :math:`x_i` is
+    With ``calibrate=True``, probabilities are calibrated by a temperature :math:`T` and by the
+    share :math:`\varepsilon` of a background, the prior probabilities :math:`\pi_k`. With Gaussian
+    densities :math:`\phi_k` on the components :math:`V`, the probability of class :math:`k` for
+    sample :math:`x_i` is
 
     .. math::
 
-        p_{ik} = \frac{(\pi_k \phi_k(V^\top x_i))^{1 / T}}
-                      {\sum_l (\pi_l \phi_l(V^\top x_i))^{1 / T}}.
+        p_{ik} = (1 - \varepsilon) \frac{(\pi_k \phi_k(V^\top x_i))^{1 / T}}
+                      {\sum_l (\pi_l \phi_l(V^\top x_i))^{1 / T}} + \varepsilon \pi_k.
+
+    With ``shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag"``, candidates are the models
+    of the paper, LDA and RDA.
 
     Parameters
     ----------
     n_components : int, sequence of int or None, default=None
         Numbers of components to try. None tries every number from 1 to n_features if
-        ``n_features <= 12``; otherwise 1 to 6, then a geometric sequence (ratio about 1.3) up to
+        ``n_features <= 12``; otherwise 1 to 6, then a geometric sequence (ratio about 1.5) up to
         n_features, plus ``n_classes - 1``. The search stops early once the training samples are
-        perfectly separated, or once four successive numbers of components have improved neither
+        perfectly separated, or once three successive numbers of components have improved neither
         the error nor the log-loss on held-out samples. If numbers are given, only these are
         candidates: LDA is tried with those up to ``n_classes - 1``, RDA only if n_features is among
         them.
-    shrinkage : float, "auto" or sequence of these, default=(0, 0.1, 0.5)
-        Values to try, which may include "auto"; see `OPGDClassifier`.
-    ridge : float or sequence of float, default=(0, 0.05, 0.3)
-        Values to try; see `OPGDClassifier`.
-    n_subclasses : int, "auto", dict or sequence of these, default=(1,)
-        Values to try; see `OPGDClassifier`.
-    covariance_type : {"diag", "full"} or sequence of these, default=("diag",)
-        Values to try; see `OPGDClassifier`.
+    shrinkage : float, "auto" or sequence of these, default=None
+        Values to try; see `OPGDClassifier`. Given values are tried in all combinations with those
+        of the other parameters. None selects among 0, 0.1, 0.3 and 0.6 (and 0.9 for RDA).
+    ridge : float, "auto" or sequence of these, default=None
+        Values to try; see `OPGDClassifier`. None selects among "auto", 0.05 and 0.2.
+    n_subclasses : int, "auto", dict or sequence of these, default=None
+        Values to try; see `OPGDClassifier`. None tries 1, 2, 4, 8, 16 and 32 Gaussians per class
+        until three successive numbers bring no improvement; a class has at most one Gaussian for
+        four of its samples. Pass 1 for one Gaussian per class.
+    covariance_type : {"diag", "full"} or sequence of these, default=None
+        Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag".
     cv : int, float, splitter or iterable of splits, default=5
         Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
         is the fraction of samples in a single stratified validation set (as in the paper). A
@@ -125,12 +131,13 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models.
     calibrate : bool, default=True
-        Whether to fit the temperature on held-out samples. Calibration usually improves the
-        predicted probabilities. It does not change the predicted classes, unless different priors
-        are passed to `predict`.
+        Whether to fit the temperature and the background on held-out samples. Calibration usually
+        improves the predicted probabilities. A predicted class can change only where two classes
+        are nearly equally probable, in favor of the class with the larger prior.
     rule : {"best", "one_se"}, default="best"
-        How to select a model. "best" selects the model with the highest mean score; ties are
-        broken by lower log-loss, then by fewer parameters. "one_se" selects the model with the
+        How to select a model. "best" selects the model with the highest mean score, except that
+        fewer Gaussians are preferred within half a standard error of the best; ties are broken by
+        lower log-loss, then by fewer parameters. "one_se" selects the model with the
         fewest parameters among those whose mean score is within one standard error of the best.
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
@@ -143,7 +150,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     Attributes
     ----------
     best_estimator_ : OPGDClassifier
-        The selected model, refitted to all samples and calibrated with `temperature_`. Its
+        The selected model, refitted to all samples and calibrated like this estimator. Its
         attributes (`components_`, `classes_`, `priors_`, `means_`, `covariances_`,
         `projected_means_`, `projected_variances_`, `gaussian_classes_`, `log_likelihood_`,
         `component_log_likelihoods_`, `component_shares_`, `n_components_`, `n_iter_`,
@@ -154,15 +161,23 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         Mean score of the selected model on held-out samples.
     best_index_ : int
         Index of the selected model in `cv_results_`.
+    corrected_error_ : float
+        Error rate of the selected model on held-out samples, corrected for the selection. The
+        smallest of many estimated errors is too optimistic; the correction is estimated by
+        selecting again from bootstrap resamples of the held-out predictions, and comparing with
+        the samples that were not drawn.
     temperature_ : float
         Temperature by which log joint densities are divided; 1 if ``calibrate=False``.
+    background_ : float
+        Share of the prior probabilities in the predicted probabilities; 0 if ``calibrate=False``.
     cv_results_ : dict of arrays
         Results of each model: `params`, `param_n_components`, ..., `split0_test_score`, ...,
         `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
         `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
-        `temperature`, `n_parameters`. If the search stopped earlier on one split than on
-        others, the scores of that split's largest model are also used for larger numbers of
-        components.
+        `temperature` and `background` (of a coarse grid), `n_gaussians`, `n_parameters`. Models
+        that were abandoned before the last split are not included. If the search stopped earlier
+        on one split than on others, the scores of that split's largest model are also used for
+        larger numbers of components.
     n_splits_ : int
         Number of splits.
     n_features_in_ : int
@@ -184,14 +199,17 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     True
     """
 
+    _tries_ends = True
+    """Whether LDA and RDA are candidates."""
+
     def __init__(
         self,
         n_components: Any = None,
         *,
-        shrinkage: Any = (0.0, 0.1, 0.5),
-        ridge: Any = (0.0, 0.05, 0.3),
-        n_subclasses: Any = (1,),
-        covariance_type: Any = ("diag",),
+        shrinkage: Any = None,
+        ridge: Any = None,
+        n_subclasses: Any = None,
+        covariance_type: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
         calibrate: bool = True,
@@ -244,28 +262,37 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         sample, split_params = self._check_data(X, y, sample_weight, routed)
         self._check_parameters(sample.classes)
         rank = sample.rank()
-        counts = self._counts(sample, rank)
         splits = self._splits(sample, split_params)
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
-        settings = self._settings(all_components=counts[-1] >= rank)
-        progress = TaskProgress(self, data, len(splits) * len(settings) + 1)
-        outcomes = self._try_all(sample, counts, splits, settings, progress)
+        progress = TaskProgress(self, data, None)
+        folds = self._make_folds(sample, splits)
+        ranking = Ranking(self.scoring == "neg_log_loss", self.calibrate)
+        models = self._search(sample, folds, rank, ranking, progress)
         table = tabulate(
-            outcomes,
+            models,
+            classes=sample.classes,
+            counts=sample.counts,
             rank=rank,
-            by_log_loss=self.scoring == "neg_log_loss",
-            calibrate=self.calibrate,
+            n_total=folds[0].n_total,
+            ranking=ranking,
         )
-        best = select_model(table, rule=self.rule, calibrate=self.calibrate)
-        components = self._best_components(table, best, outcomes[best])
+        if not np.any(np.isfinite(table["mean_test_score"])):
+            raise ValueError(
+                "Every candidate scored NaN or infinity on at least one split; check that every "
+                "split contains all classes and that `scoring` suits the problem."
+            )
+        best = models.index(ranking.preferred(models, self.rule))
+        components = self._best_components(table, best, models[best])
         model = self._refit(X, y, sample_weight, table["params"][best], components)
         if self.calibrate:
-            model._set_temperature(float(table["temperature"][best]))
+            calibration = self._calibrate(folds, models[best])
+            model._set_calibration(calibration.temperature, calibration.background)
         attributes = {
             "best_estimator_": model,
             "best_index_": best,
             "cv_results_": table,
+            "corrected_error_": correct_error(models, best, folds),
             "n_splits_": len(splits),
         }
         self.__dict__.update(attributes)
@@ -287,6 +314,11 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     def temperature_(self) -> float:
         """Temperature by which log joint densities are divided."""
         return self._projection.temperature
+
+    @property
+    def background_(self) -> float:
+        """Share of the prior probabilities in the predicted probabilities."""
+        return self._projection.background
 
     _projection = delegate_to_best("_projection")
     _coordinates = delegate_to_best("_coordinates")
@@ -378,15 +410,14 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
     def _check_parameters(self, classes: AnyArray) -> None:
-        for value in _values(self.shrinkage):
-            if value != "auto":
-                check_share("shrinkage", value, word="auto")
-        for value in _values(self.ridge):
-            if value != "auto":
-                check_share("ridge", value, word="auto")
-        for value in _values(self.n_subclasses):
+        given = self._given()
+        for name in ("shrinkage", "ridge"):
+            for value in given.get(name, []):
+                if value != "auto":
+                    check_share(name, value, word="auto")
+        for value in given.get("n_subclasses", []):
             check_n_subclasses(value, classes)
-        for value in _values(self.covariance_type):
+        for value in given.get("covariance_type", []):
             check_choice("covariance_type", value, ["diag", "full"])
         check_flag("calibrate", self.calibrate)
         check_choice("rule", self.rule, ["best", "one_se"])
@@ -407,18 +438,17 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             raise ValueError("n_components is empty; pass at least one number of components.")
         return sorted(counts)
 
-    def _settings(self, *, all_components: bool) -> list[list[Setting]]:
-        """Return the settings of each task: one per grid point, and one for LDA and RDA."""
-        shrinkages, ridges = _values(self.shrinkage), _values(self.ridge)
-        grid = product(
-            _values(self.covariance_type), _values(self.n_subclasses), shrinkages, ridges
-        )
-        points = list({repr(point): Setting(*point) for point in grid}.values())
-        if not points:
-            raise ValueError(
-                "shrinkage, ridge, n_subclasses and covariance_type each need at least one value."
-            )
-        return [[point] for point in points] + [end_settings(shrinkages, ridges, all_components)]
+    def _given(self) -> dict[str, list[Any]]:
+        """Return the values of the hyperparameters that were passed, without repetitions."""
+        given = {}
+        for name in ("covariance_type", "n_subclasses", "shrinkage", "ridge"):
+            if getattr(self, name) is None:
+                continue
+            values = {repr(value): value for value in _values(getattr(self, name))}
+            if not values:
+                raise ValueError(f"{name} is empty; pass at least one value, or None.")
+            given[name] = list(values.values())
+        return given
 
     def _splits(self, sample: Sample, params: dict[str, Any]) -> list[tuple[IntArray, IntArray]]:
         cv = self.cv
@@ -436,44 +466,69 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             )
         return splits
 
-    def _try_all(
+    def _make_folds(self, sample: Sample, splits: list[tuple[IntArray, IntArray]]) -> list[Fold]:
+        scorer = None if self._is_quick() else get_scorer(self.scoring)
+        n_total = float(sum(len(sample.positions(test)) for _, test in splits))
+        return [Fold(sample, *split, scorer, n_total) for split in splits]
+
+    def _search(
         self,
         sample: Sample,
-        counts: list[int],
-        splits: list[tuple[IntArray, IntArray]],
-        settings: list[list[Setting]],
+        folds: list[Fold],
+        rank: int,
+        ranking: Ranking,
         progress: TaskProgress,
-    ) -> list[list[Outcome]]:
-        """Return the outcomes of each model, in the order of the splits."""
-        scorer = None if self._is_quick() else get_scorer(self.scoring)
-        tasks = [(split, group) for split in range(len(splits)) for group in settings]
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(try_settings)(sample, splits[split], group, counts, scorer)
-            for split, group in tasks
-        )
-        paths_by_setting: dict[str, list[list[Outcome]]] = defaultdict(lambda: [[] for _ in splits])
-        for (split, group), outcomes in zip(tasks, results, strict=True):
-            for outcome in outcomes:
-                paths_by_setting[repr(outcome.setting)][split].append(outcome)
-            if self.verbose:
-                name = "LDA and RDA" if len(group) > 1 else group[0]
-                print(f"split {split + 1} of {len(splits)}: {name}, {len(outcomes)} models")
-            progress.step()
-        return [model for paths in paths_by_setting.values() for model in align_paths(paths)]
+    ) -> list[Model]:
+        """Return all models that were tried, with their outcomes on the folds."""
 
-    def _best_components(
-        self, table: dict[str, Any], best: int, model: list[Outcome]
-    ) -> AnyArray | None:
+        def run(requests: list[Request], which: Sequence[int]) -> list[list[list[Outcome]]]:
+            tasks = [(request, i) for request in requests for i in which]
+            paths = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+                delayed(try_models)(folds[i], request.setting, request.counts, request.start(i))
+                for request, i in tasks
+            )
+            outcomes = []
+            for (request, i), path in zip(tasks, paths, strict=True):
+                outcomes.append(path)
+                if self.verbose:
+                    print(f"split {i + 1} of {len(folds)}: {request}, {len(path)} models")
+                progress.step()
+            n = len(which)
+            return [outcomes[k * n : (k + 1) * n] for k in range(len(requests))]
+
+        counts = self._counts(sample, rank)
+        search = StagedSearch(
+            run,
+            self._given(),
+            counts,
+            rank,
+            largest_class=float(sample.counts.max()),
+            n_splits=len(folds),
+            n_few=max(2, len(sample.classes) - 1),
+            ranking=ranking,
+        )
+        return search.select(ends=self._tries_ends)
+
+    def _calibrate(self, folds: list[Fold], model: Model) -> Calibration:
+        """Return the calibration of a model on the held-out samples of all folds."""
+        log_joint = np.concatenate(
+            [fold.log_joint(outcome) for fold, outcome in zip(folds, model.outcomes, strict=True)]
+        )
+        codes = np.concatenate([fold.test.codes for fold in folds])
+        weights = np.concatenate([fold.test_weights for fold in folds])
+        return fit_calibration(log_joint, codes, weights, folds[0].priors)
+
+    def _best_components(self, table: dict[str, Any], best: int, model: Model) -> AnyArray | None:
         """Return the components from the split on which the selected model scored best.
 
         Splits on which the model has fewer components are skipped.
         """
-        n_components = max(outcome.n_components for outcome in model)
+        n_components = max(outcome.n_components for outcome in model.outcomes)
         scores = [
             table[f"split{i}_test_score"][best] if outcome.n_components == n_components else -np.inf
-            for i, outcome in enumerate(model)
+            for i, outcome in enumerate(model.outcomes)
         ]
-        return model[int(np.argmax(scores))].components
+        return None if model.setting.end else model.components[int(np.argmax(scores))]
 
     def _refit(
         self,
@@ -483,25 +538,17 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         params: dict[str, Any],
         components: AnyArray | None,
     ) -> OPGDClassifier:
-        """Fit the selected model to all samples, with two initializations, and return the better.
+        """Fit the selected model to all samples, starting from the components of a split.
 
-        These are the default one and the components of the best split.
+        Components near those of the best split are known to score well on held-out samples, which
+        a higher log-likelihood from another start does not show.
         """
-        model = OPGDClassifier(**params, n_jobs=self.n_jobs).fit(X, y, sample_weight)
-        if components is None or components.shape != model.components_.shape:
-            return model
-        other = clone(model).set_params(init=components)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the first fit has issued it
-            other.fit(X, y, sample_weight)
-        # Components near those of the best split are known to score well on held-out samples; the
-        # training likelihood does not show that, so the default start must exceed it by a margin.
-        best = (
-            model
-            if model.log_likelihood_ > (1 - LIKELIHOOD_MARGIN) * other.log_likelihood_
-            else other
-        )
-        return best.set_params(init=model.init)  # keep the parameter that the user can see
+        model = OPGDClassifier(**params, n_jobs=self.n_jobs)
+        if components is None:
+            return model.fit(X, y, sample_weight)
+        init = model.init
+        model.set_params(init=components).fit(X, y, sample_weight)
+        return model.set_params(init=init)  # keep the parameter that the user can see
 
 
 def _values(value: Any) -> list[Any]:

@@ -55,8 +55,7 @@ SEARCHES = (GridSearchCV, RandomizedSearchCV)
 class OPGDAlone(OPGDClassifierCV):
     """OPGD with the number of components selected as in the paper, without LDA and RDA."""
 
-    def _settings(self, *, all_components: bool) -> list[Any]:
-        return super()._settings(all_components=all_components)[:-1]
+    _tries_ends = False
 
 
 def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]:
@@ -71,7 +70,9 @@ def default_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
         "MDA": GridSearchCV(
             MixtureDiscriminantAnalysis(), {"n_subclasses": subclasses}, cv=inner_cv
         ),
-        "OPGD": OPGDAlone(shrinkage=0, ridge=0, cv=inner_cv),
+        "OPGD": OPGDAlone(
+            shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag", cv=inner_cv
+        ),
         "OPGD, all settings": OPGDClassifierCV(cv=inner_cv),
     }
 

@@ -14,7 +14,7 @@ from opgd._dask.lazy import support_dask
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_priors
 from opgd.core.coordinates import Coordinates
-from opgd.core.fitted import FittedProjection
+from opgd.core.fitted import FittedProjection, mix_background
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_COVARIANCE_CELLS = 2**26
@@ -89,19 +89,25 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
 
     gaussian_classes_: IntArray
 
-    def _set_temperature(self, temperature: float) -> None:
-        """Set the divisor of the log joints in subsequent predictions."""
-        self._projection = replace(self._projection, temperature=temperature)
+    def _set_calibration(self, temperature: float, background: float) -> None:
+        """Set the divisor of the log joints, and the share of the priors in the posteriors."""
+        self._projection = replace(self._projection, temperature=temperature, background=background)
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
-        """Return log(pi_k phi_k) of the classes, divided by the temperature, (n, K)."""
+        """Return log(pi_k phi_k) of the classes, divided by the temperature, (n, K).
+
+        With a background, these are the log posteriors that contain it. Given priors replace those
+        of the fit in both.
+        """
         X = self._check_rows(X)
         with one_blas_thread():
             by_class = self._projection.class_log_joint(X)
+        used = self.priors_
         if priors is not None:
-            new = check_priors(priors, self.classes_, self.priors_)
-            by_class += np.log(new) - np.log(self.priors_)
-        return by_class
+            used = check_priors(priors, self.classes_, self.priors_)
+            by_class += np.log(used) - np.log(self.priors_)
+        share = self._projection.background
+        return mix_background(by_class, share, used) if share > 0 else by_class
 
 
 def describe_projection(estimator: Any, projection: FittedProjection) -> dict[str, AnyArray | int]:

@@ -1,7 +1,9 @@
 """Set up the optimization problem from samples and settings."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,23 +14,66 @@ from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
-from opgd.core.regularization import shrink_to_classes, whiten_classes
+from opgd.core.regularization import Whitening, shrink_to_classes, whiten_classes
 from opgd.core.ridge import estimate_ridge
 from opgd.core.targets import Labeled, Mixed
 from opgd.core.types import FloatArray, IntArray
 
+Result = TypeVar("Result")
+
+MAX_REMEMBERED = 9
+"""Number of intermediate results that are kept for further settings."""
+
 
 @dataclass(frozen=True)
 class Prepared:
-    """Standardized samples and moments of the classes, computed once for any number of settings."""
+    """Standardized samples and moments of the classes, computed once for any number of settings.
+
+    Results that several settings share are kept: coordinates depend on the ridge only, and the
+    division of classes into Gaussians on the coordinates and the number of Gaussians.
+    """
 
     frame: Frame
     classes: Moments  # of sphered samples
+    remembered: dict[Hashable, object] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def estimated_ridge(self) -> float:
         """Return the ridge that "auto" selects."""
         return estimate_ridge(self.frame, self.classes)
+
+    def whiten(self, ridge: float) -> tuple[Whitening, Moments]:
+        """Return the coordinates for a ridge, and the moments of the classes there."""
+
+        def compute() -> tuple[Whitening, Moments]:
+            whitening = whiten_classes(self.frame, self.classes, ridge)
+            return whitening, whitening.whiten(self.classes)
+
+        return self._remember(("whiten", ridge), compute)
+
+    def regularize(self, ridge: float) -> tuple[Moments, FloatArray]:
+        """Return the regularized moments of the classes without shrinkage, and what they borrow."""
+        whitening, classes = self.whiten(ridge)
+        return self._remember(("regularize", ridge), lambda: whitening.regularize_whitened(classes))
+
+    def split(self, ridge: float, numbers: IntArray) -> tuple[Moments, IntArray]:
+        """Return the whitened moments of the Gaussians, and the class of each Gaussian."""
+        whitening = self.whiten(ridge)[0]
+
+        def compute() -> tuple[Moments, IntArray]:
+            groups, classes = split_classes(self.frame, whitening.coordinates, numbers)
+            return whitening.whiten(self.frame.moments(len(classes), groups)), classes
+
+        return self._remember(("split", ridge, tuple(numbers)), compute)
+
+    def _remember(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """Return the result of an earlier call with the same key, or compute it."""
+        if key not in self.remembered:
+            if len(self.remembered) >= MAX_REMEMBERED:
+                del self.remembered[next(iter(self.remembered))]
+            self.remembered[key] = compute()
+        result: Result = self.remembered[key]  # type: ignore[assignment]
+        return result
 
 
 @dataclass(frozen=True)
@@ -95,15 +140,13 @@ def pose(
     """
     frame, classes = prepared.frame, prepared.classes
     ridge = prepared.estimated_ridge if isinstance(ridge, str) else ridge
-    whitening = whiten_classes(frame, classes, ridge)
-    coordinates = whitening.coordinates
-    gaussians, gaussian_classes = classes, np.arange(classes.n_groups)
+    whitening, gaussians = prepared.whiten(ridge)
+    by_class, borrowed = moments, _ = prepared.regularize(ridge)
+    coordinates, gaussian_classes = whitening.coordinates, np.arange(classes.n_groups)
     if n_subclasses is not None and np.any(n_subclasses != 1):
-        groups, gaussian_classes = split_classes(frame, coordinates, n_subclasses)
-        gaussians = frame.moments(len(gaussian_classes), groups)
-    by_class, borrowed = moments, _ = whitening.regularize(classes)
-    if gaussians is not classes or shrinkage != 0:
-        moments, borrowed = whitening.regularize(gaussians, shrinkage)
+        gaussians, gaussian_classes = prepared.split(ridge, n_subclasses)
+    if len(gaussian_classes) > classes.n_groups or shrinkage != 0:
+        moments, borrowed = whitening.regularize_whitened(gaussians, shrinkage)
     shares = gaussians.weights / classes.weights[gaussian_classes]
     targets = Mixed if frame.engine.partly_labeled else Labeled
     objective = Objective(

@@ -4,15 +4,11 @@ The initial centers are deterministic: the class is cut into parts of equal weig
 principal axis. So a fit needs no seed, and a sample of weight two is equivalent to two samples.
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances_argmin
 
 from opgd._utils.validation import check_choice, check_integer
 from opgd.core.coordinates import Coordinates, Frame
@@ -24,6 +20,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 MOST_SUBCLASSES = 8
 MAX_SAMPLE = 20_000
 """Maximum number of samples of a class from which centers are computed."""
+MAX_KMEANS_ITERATIONS = 100
 AUTO = 0
 """Code for a number of Gaussians that is selected by `penalized_likelihood`."""
 
@@ -64,7 +61,7 @@ class NearestCenters:
         for k, centers in enumerate(self.centers):
             members = block.labels == k
             if members.any():
-                codes[members] = first + pairwise_distances_argmin(rows[members], centers)
+                codes[members] = first + nearest_center(rows[members], centers)
             first += len(centers)
         return codes
 
@@ -100,22 +97,38 @@ def _find_centers(engine: Engine, whitener: FloatArray, k: int, number: int) -> 
     weights = scale_to_counts(np.ones(len(rows)) if sample.weights is None else sample.weights)
     if number == AUTO:
         most = min(MOST_SUBCLASSES, int(weights.sum() / (2 * (rows.shape[1] + 1))))
-        kmeans = max(
-            [_kmeans(rows, weights, m) for m in range(1, max(most, 1) + 1)],
-            key=lambda fit: penalized_likelihood(rows, weights, fit.labels_),
+        candidates = [find_means(rows, weights, m) for m in range(1, max(most, 1) + 1)]
+        return max(
+            candidates,
+            key=lambda centers: penalized_likelihood(rows, weights, nearest_center(rows, centers)),
         )
-    else:
-        kmeans = _kmeans(rows, weights, min(number, len(rows)))
-    centers: FloatArray = kmeans.cluster_centers_
-    return centers[np.unique(pairwise_distances_argmin(rows, centers))]
+    return find_means(rows, weights, min(number, len(rows)))
 
 
-def _kmeans(rows: FloatArray, weights: FloatArray, number: int) -> KMeans:
+def find_means(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray:
+    """Return the means of at most `number` nonempty groups of rows, by k-means, (m, R).
+
+    A selection of models splits small classes thousands of times, so this is Lloyd's algorithm
+    alone: the checks and the thread pool of scikit-learn's KMeans take ten times as long.
+    """
     centers = make_initial_centers(rows, weights, number)
-    with warnings.catch_warnings():
-        # with fewer distinct rows than centers, the caller drops empty centers
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return KMeans(len(centers), init=centers, n_init=1).fit(rows, sample_weight=weights)
+    labels = nearest_center(rows, centers)
+    for _ in range(MAX_KMEANS_ITERATIONS):
+        present, groups = np.unique(labels, return_inverse=True)
+        member = np.zeros((len(present), len(rows)))
+        member[groups, np.arange(len(rows))] = weights
+        centers = member @ rows / member.sum(axis=1, keepdims=True)
+        before, labels = groups, nearest_center(rows, centers)
+        if np.array_equal(labels, before):
+            break
+    return centers[np.unique(labels)]
+
+
+def nearest_center(rows: FloatArray, centers: FloatArray) -> IntArray:
+    """Return the index of the center nearest to each row, (n,)."""
+    # |row - center|^2 without the part that is equal for all centers
+    distances = np.sum(centers * centers, axis=1) - 2.0 * (rows @ centers.T)
+    return np.argmin(distances, axis=1)
 
 
 def penalized_likelihood(rows: FloatArray, weights: FloatArray, labels: IntArray) -> float:

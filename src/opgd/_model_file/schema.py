@@ -66,7 +66,7 @@ def probabilities(shape: str, low: float = 0.0) -> Array:
 
 
 MAX_TEMPERATURE = 1e6
-"""Bound of the temperature and of its reciprocal; calibration stays within 2**-3 and 2**8."""
+"""Bound of the temperature and of its reciprocal; calibration stays within 2**-2 and 2**6."""
 VARIANCES = Either((Array("C q", low=SMALLEST), Array("C q q")))
 GAUSSIANS: dict[str, Field] = {
     "means_": Array("C p"),
@@ -85,6 +85,7 @@ GAUSSIANS: dict[str, Field] = {
     "_projection.gaussians.variances": VARIANCES,
     "_projection.form": Choice(tuple(FORMS)),
     "_projection.temperature": Number(1 / MAX_TEMPERATURE, MAX_TEMPERATURE),
+    "_projection.background": Number(0.0, 1.0),
 }
 CLASSES: dict[str, Field] = {
     "classes_": Labels(),
@@ -170,6 +171,7 @@ OUTPUT = "_sklearn_output_config"
 OPTIONAL: dict[str, Field] = {
     "feature_names_in_": Names(),
     "ridge_": Number(0.0, 1.0),
+    "corrected_error_": Number(0.0, 1.0),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
 }

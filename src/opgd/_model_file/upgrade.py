@@ -22,10 +22,13 @@ def upgrade_fitted(
     """Return the fitted attributes in the current format, with one entry for each record field.
 
     Version 1 stored the fields of a projection under other names, and the feature names of an
-    OPGDClassifierCV only with its best estimator.
+    OPGDClassifierCV only with its best estimator. Projections had no background before version 3.
     """
-    if version > 1:
+    if version > 2:
         return fitted
+    if version == 2:
+        has_projection = "_projection.temperature" in fitted
+        return fitted | ({"_projection.background": 0.0} if has_projection else {})
     if "best_estimator_" in estimators:
         best = vars(estimators["best_estimator_"])
         names = ("n_features_in_", "feature_names_in_")
@@ -49,6 +52,7 @@ def upgrade_fitted(
         "form": attributes.pop("_covariance_type"),
         "gaussian_classes": attributes.pop("gaussian_classes_", each),
         "temperature": attributes.pop("_temperature", 1.0),
+        "background": 0.0,
     }
     for name in DERIVED:
         attributes.pop(name, None)

@@ -116,7 +116,7 @@ class FitProgress:
 class TaskProgress:
     """Report completed independent tasks to the callbacks of an estimator."""
 
-    def __init__(self, estimator: Any, data: dict[str, Any], n_tasks: int) -> None:
+    def __init__(self, estimator: Any, data: dict[str, Any], n_tasks: int | None) -> None:
         self.state = {"estimator": estimator, **data}
         self.root: Any = None
         if hasattr(estimator, "_init_callback_context"):

@@ -34,6 +34,7 @@ class FittedProjection:
     form: Form
     gaussian_classes: IntArray  # (C,), ascending from 0
     temperature: float = 1.0  # divisor of the log joints by class
+    background: float = 0.0  # share of the class priors in the posteriors
 
     @property
     def n_components(self) -> int:
@@ -93,3 +94,16 @@ class FittedProjection:
             return log_sum_by_group(joint, groups)
 
         return map_blocks(X, self.center, block_log_joint, int(groups[-1]) + 1)
+
+
+def mix_background(log_joints: FloatArray, share: float, priors: FloatArray) -> FloatArray:
+    """Return log((1 - share) posterior + share priors) of the classes, (n, K).
+
+    `log_joints` (n, K) may lack a constant of each sample; a new array is returned.
+    """
+    log_posteriors = log_joints - log_joints.max(axis=1, keepdims=True)
+    log_posteriors -= np.log(np.exp(log_posteriors).sum(axis=1, keepdims=True))
+    if share == 0:
+        return log_posteriors
+    with np.errstate(divide="ignore"):  # a class may have prior 0
+        return np.logaddexp(np.log1p(-share) + log_posteriors, np.log(share * priors))

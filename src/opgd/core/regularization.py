@@ -8,6 +8,7 @@ variance is small.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -32,8 +33,18 @@ class Whitening:
     level: float  # variance that the ridge gives to a standardized feature, tr(Sigma_W) / p
     borrowed: float  # share of the identity in a singular pooled covariance
 
+    def whiten(self, gaussians: Moments) -> Moments:
+        """Return moments of sphered samples in whitened coordinates."""
+        return gaussians.mapped(self.coordinates.whitener / self.frame.spread[:, None])
+
     def regularize(
         self, gaussians: Moments, shrinkage: float | str = 0.0
+    ) -> tuple[Moments, FloatArray]:
+        """Whiten moments of sphered samples and regularize them by `regularize_whitened`."""
+        return self.regularize_whitened(self.whiten(gaussians), shrinkage)
+
+    def regularize_whitened(
+        self, moments: Moments, shrinkage: float | str = 0.0
     ) -> tuple[Moments, FloatArray]:
         """Apply Friedman's two shrinkages, then repair covariances that are still singular.
 
@@ -46,7 +57,7 @@ class Whitening:
 
         Parameters
         ----------
-        gaussians : moments of sphered samples
+        moments : moments in whitened coordinates
         shrinkage : share of the pooled covariance; "auto" estimates one for each Gaussian by
             `estimate_shrinkage`
 
@@ -55,21 +66,19 @@ class Whitening:
         moments : regularized moments in whitened coordinates
         borrowed : ndarray of shape (C,), share of the pooled covariance in a singular one
         """
-        whitener = self.coordinates.whitener / self.frame.spread[:, None]
-        moments = gaussians.mapped(whitener)
-        within = moments.within
         shares = np.asarray(
             estimate_shrinkage(moments) if isinstance(shrinkage, str) else shrinkage
         )
         shares = np.broadcast_to(shares, len(moments.weights))[:, None, None]
-        covariances = (1 - shares) * moments.covariances + shares * within
-        unit = self.unit_covariance
-        covariances = (1 - self.ridge) * covariances + self.ridge * unit
-        share = self.coordinates.identity_share
-        covariances = (1 - share) * covariances + share * unit
+        covariances = (1 - shares) * moments.covariances
+        covariances += shares * moments.within
+        for share in (self.ridge, self.coordinates.identity_share):
+            if share > 0:
+                covariances *= 1 - share
+                covariances += share * self.unit_covariance
         return repair_singular(replace(moments, covariances=covariances))
 
-    @property
+    @cached_property
     def unit_covariance(self) -> FloatArray:
         """Return the identity on standardized features, times `level`, whitened, (R, R)."""
         whitener = self.coordinates.whitener / self.frame.spread[:, None]

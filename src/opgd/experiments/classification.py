@@ -28,7 +28,13 @@ def load_varying_columns(name: str) -> tuple[FloatArray, AnyArray]:
 def estimator(method: str, n_features: int, inner_cv: Any) -> Any:
     """Return an estimator for a method of the paper, or OPGD with more settings to select from."""
     if method == "OPGD, subclasses":
-        return OPGDClassifierCV(n_subclasses=(1, 2, 4), cv=inner_cv)
+        return OPGDClassifierCV(
+            shrinkage=(0.0, 0.1, 0.5),
+            ridge=(0.0, 0.05, 0.3),
+            n_subclasses=(1, 2, 4),
+            covariance_type="diag",
+            cv=inner_cv,
+        )
     return default_estimators(n_features, inner_cv)[method]
 
 

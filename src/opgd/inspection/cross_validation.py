@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.estimators import copy_temperature
+from opgd.inspection.estimators import copy_calibration
 
 MAX_ROWS = 20_000
 MAX_VALUES = 1_000_000
@@ -58,7 +58,7 @@ def predict_held_out(
                 copy.fit(X[train], y[train])
         except ValueError as error:
             return None, f"a fit to the training folds failed: {error}"
-        copy_temperature(model, copy)
+        copy_calibration(model, copy)
         probabilities[test] = copy.predict_proba(X[test])
     by_group = "" if groups is None else " by group"
     settings = " of the selected settings" if model is not estimator else ""

@@ -140,9 +140,10 @@ def predict_codes(classifier: Any, X: Any) -> IntArray:
     return np.argmax(classifier._class_log_joint(X), axis=1)
 
 
-def copy_temperature(source: Any, target: Any) -> None:
-    """Set the temperature of the class probabilities of `target` to that of `source`."""
-    target._set_temperature(source._projection.temperature)
+def copy_calibration(source: Any, target: Any) -> None:
+    """Calibrate the class probabilities of `target` like those of `source`."""
+    projection = source._projection
+    target._set_calibration(projection.temperature, projection.background)
 
 
 def compute_first_components_errors(classifier: Any, X: Any, y: Any) -> FloatArray:

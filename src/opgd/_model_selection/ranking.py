@@ -1,0 +1,127 @@
+"""Comparison of models by their held-out results."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from opgd._model_selection.calibration import compare_at
+from opgd._model_selection.folds import Outcome
+from opgd._model_selection.path import Setting
+from opgd.core.types import AnyArray, FloatArray
+
+TIE = 0.5
+"""Standard errors within which a model with fewer Gaussians is preferred."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model and its outcome on each split."""
+
+    outcomes: list[Outcome]
+
+    @property
+    def setting(self) -> Setting:
+        """Return the hyperparameters other than the number of components."""
+        return self.outcomes[0].setting
+
+    @property
+    def count(self) -> int:
+        """Return the number of components, or `ALL_COMPONENTS`."""
+        return max(outcome.count for outcome in self.outcomes)
+
+    @property
+    def n_gaussians(self) -> int:
+        """Return the number of Gaussians of all classes."""
+        return max(outcome.n_gaussians for outcome in self.outcomes)
+
+    @property
+    def n_parameters(self) -> int:
+        """Return the number of free parameters."""
+        return max(outcome.n_parameters for outcome in self.outcomes)
+
+    @property
+    def weight(self) -> float:
+        """Return the weight of the held-out samples of all splits."""
+        return sum(outcome.weight for outcome in self.outcomes)
+
+    @property
+    def error(self) -> float:
+        """Return the mean error over splits."""
+        return float(np.mean([outcome.error for outcome in self.outcomes]))
+
+    @property
+    def components(self) -> tuple[AnyArray | None, ...]:
+        """Return the components by split."""
+        return tuple(outcome.components for outcome in self.outcomes)
+
+    @cached_property
+    def calibration(self) -> tuple[int, int]:
+        """Indices of the temperature and the share of the background with the smallest loss."""
+        return compare_at(np.sum([outcome.losses for outcome in self.outcomes], axis=0))
+
+    @cached_property
+    def loss(self) -> float:
+        """Calibrated mean log-loss."""
+        return sum(float(o.losses[self.calibration]) for o in self.outcomes) / self.weight
+
+    @cached_property
+    def raw_loss(self) -> float:
+        """Mean log-loss without calibration."""
+        return sum(outcome.raw_loss for outcome in self.outcomes) / self.weight
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Order of models by score, then by log-loss, then by number of parameters.
+
+    Parameters
+    ----------
+    by_log_loss : whether the score is the negative log-loss
+    calibrate : whether log-losses are those of calibrated probabilities
+    """
+
+    by_log_loss: bool = False
+    calibrate: bool = True
+
+    def split_scores(self, model: Model) -> FloatArray:
+        """Return the score on each split, (n_splits,)."""
+        outcomes = model.outcomes
+        if not self.by_log_loss:
+            return np.array([outcome.score for outcome in outcomes])
+        at = model.calibration
+        sums = [o.losses[at] if self.calibrate else o.raw_loss for o in outcomes]
+        return np.array([-total / o.weight for total, o in zip(sums, outcomes, strict=True)])
+
+    def score(self, model: Model) -> float:
+        """Return the mean score over splits, or minus infinity if it is undefined."""
+        score = float(self.split_scores(model).mean())
+        return round(score, 12) if np.isfinite(score) else -np.inf
+
+    def key(self, model: Model) -> tuple[float, float, int]:
+        """Return the key by which models are sorted, the best first."""
+        loss = model.loss if self.calibrate else model.raw_loss
+        return -self.score(model), loss, model.n_parameters
+
+    def best(self, models: Iterable[Model]) -> Model:
+        """Return the model with the best score."""
+        return min(models, key=self.key)
+
+    def preferred(self, models: Iterable[Model], rule: str = "best") -> Model:
+        """Return the model that a rule selects.
+
+        With ``rule="best"``, this is the best of the models with the fewest Gaussians among those
+        within half a standard error of the best score; with ``rule="one_se"``, the one with the
+        fewest parameters within one standard error.
+        """
+        models = list(models)
+        best = self.best(models)
+        scores = self.split_scores(best)
+        error = scores.std() / np.sqrt(len(scores) - 1) if len(scores) > 1 else 0.0
+        size: Callable[[Model], int] = lambda model: model.n_gaussians  # noqa: E731
+        tolerance = TIE * error
+        if rule == "one_se":
+            size, tolerance = (lambda model: model.n_parameters), error
+        near = [model for model in models if self.score(model) >= self.score(best) - tolerance]
+        return min(near or [best], key=lambda model: (size(model), self.key(model)))
