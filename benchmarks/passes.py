@@ -26,7 +26,9 @@ NOISE = 0.05
 """Standard deviations of a column that are added to resampled rows."""
 MOST_AXES = 9
 WITHIN = 1e-5
-MOST_RATIO = 0.5
+MOST_RATIO = 0.45
+VALUE_TOLERANCE = 1e-6
+"""How far the end value may be below that of plain L-BFGS: the last digit that is printed."""
 
 
 @dataclass
@@ -110,11 +112,14 @@ def measure(X: FloatArray, y: AnyArray, *, subsample: bool) -> Fit:
 
 
 def run(console: Console, scale: float) -> bool:
-    """Print passes of both for every data set; False if the mean ratio is over its bound."""
+    """Print passes of both for every data set; False if a bound is not kept.
+
+    Bounds: the mean ratio, and for every data set an end value no lower than plain's.
+    """
     columns = ["plain", "all", "end value", "samples\nfirst", "all", "end value"]
     columns += ["on\nsamples", "ratio", "bound"]
     table = make_table(["data set"], columns)
-    ratios = []
+    ratios, all_kept = [], True
     n_rows = scaled(N_ROWS, scale, LEAST_ROWS)
     with one_blas_thread():
         for name in DATA_SETS:
@@ -123,20 +128,25 @@ def run(console: Console, scale: float) -> bool:
             ratios.append(sampled.passes / plain.passes)
             numbers = [*plain.numbers, *sampled.numbers]
             numbers += [f"{sampled.sample_passes:.1f}", f"{ratios[-1]:.2f}"]
-            table.add_row(f"{name}, {X.shape[1]} columns", *numbers)
+            as_high = sampled.value >= plain.value - VALUE_TOLERANCE
+            all_kept &= as_high
+            remark = verdict(as_high, "lower")
+            table.add_row(f"{name}, {X.shape[1]} columns", *numbers, "", remark)
     mean = float(np.exp(np.mean(np.log(ratios))))
     kept = mean <= MOST_RATIO
     blank = [""] * 7
-    table.add_row("geometric mean", *blank, f"{mean:.2f}", f"{MOST_RATIO:.1f}", verdict(kept))
+    table.add_row("geometric mean", *blank, f"{mean:.2f}", f"{MOST_RATIO:.2f}", verdict(kept))
     show(
         console,
         f"Passes to within {WITHIN:g} of the end, {n_rows} rows of each set",
         table,
         "Rows read / all rows, moments and samples included. OPGDClassifier("
         f"min(K - 1, {MOST_AXES})), samples first; plain: init=('lda', 'pca'), subsample=False. "
-        "Each is measured against its own end, and these may be different optima. "
+        "Each is measured against its own end, and these may be different optima; "
+        f'"lower": the end with samples first is more than {VALUE_TOLERANCE:g} below that of '
+        "plain. "
         '"all": passes of the whole fit, ordering of the axes included. '
         f"Rows: resampled, with noise of {NOISE} standard deviations. "
         "*: not converged after max_iter.",
     )
-    return kept
+    return kept and all_kept

@@ -139,8 +139,9 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     subsample : bool, default=True
         Whether to start on a subsample when there are 100,000 samples or more: the search starts on
         10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
-        on all samples with the same `tol`. The subsamples are deterministic. This needs about half
-        as many passes over the data, but may end in a different local optimum.
+        on all samples with the same `tol`, in variables scaled by the curvature of the largest
+        subsample. The subsamples are deterministic. This needs fewer passes over the data, but may
+        end in a different local optimum.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0

@@ -5,6 +5,7 @@ import pytest
 
 from opgd import OPGDClassifier, OPGDMixture
 from opgd._fit import search as search_module
+from opgd._fit.problem import pose, prepare
 from opgd.core.engines import RowEngine
 
 
@@ -45,7 +46,11 @@ def test_samples_come_first_and_all_rows_last(evaluations):
     model = OPGDClassifier(2, ridge=0.0, init=("lda", "pca")).fit(X, y)
     sizes = list(dict.fromkeys(evaluations))
     assert sizes == [200, 1000, 4000]
-    assert evaluations == sorted(evaluations)
+    assert evaluations[-1] == 4000
+    # after the first evaluation of all rows, only the curvature of the largest sample is estimated
+    later = evaluations[evaluations.index(4000) :]
+    assert set(later) == {1000, 4000}
+    assert later.count(1000) <= search_module.PRODUCTS + 1
     assert len(evaluations) == model.n_evaluations_
     # what is reported of the search is that on all rows
     assert len(model.loss_curve_) == model.n_iter_ + 1
@@ -73,6 +78,35 @@ def test_the_end_is_an_optimum_on_all_rows_and_always_the_same():
 
 
 @pytest.mark.usefixtures("few_are_many")
+@pytest.mark.parametrize("covariance_type", ["diag", "full"])
+def test_same_bits_on_two_threads(covariance_type):
+    X, y = overlapping(40000)
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    one, two = (
+        OPGDClassifier(2, covariance_type=covariance_type, n_jobs=n_jobs).fit(X, y, weights)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.components_, two.components_)
+    assert one.converged_
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_a_callback_stops_the_search_on_all_rows():
+    X, y = overlapping()
+    problem = pose(prepare(RowEngine(X, y), 3), np.full(3, 1 / 3), covariance_type="diag")
+
+    def stop(name, directions, value):
+        if name == "all samples":
+            raise StopIteration
+
+    settings = {"max_iter": 500, "tol": 1e-6, "subsample": True}
+    result = search_module.search(problem, 2, on_iteration=stop, **settings).best
+    assert result.n_iter == 1
+    assert not result.converged
+    assert result.value == pytest.approx(problem.objective.value(result.directions), rel=1e-9)
+
+
+@pytest.mark.usefixtures("few_are_many")
 @pytest.mark.parametrize(
     "settings", [{"subsample": False}, {"max_iter": 0}, {"init": np.eye(6)[:2]}]
 )
@@ -92,8 +126,9 @@ def test_few_rows_are_not_sampled(evaluations):
 def test_many_starts_are_compared_on_the_first_sample(evaluations):
     X, y = overlapping()
     model = OPGDClassifier(2, ridge=0.0).fit(X, y)
-    assert evaluations == sorted(evaluations)
     assert set(evaluations) == {200, 1000, 4000}
+    assert evaluations[: evaluations.index(1000)] == [200] * evaluations.index(1000)
+    assert len(evaluations) <= model.n_evaluations_
     assert model.search_["start"][-1] == "all samples"
     assert set(model.search_["n_samples"]) == {200, 4000}
     assert list(np.flatnonzero(model.search_["found_best"])) == [len(model.search_["start"]) - 1]

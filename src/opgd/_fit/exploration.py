@@ -31,6 +31,8 @@ KEPT_LATER = (2, 2)
 RANDOM_STARTS = 4
 """Number of random starts in each batch after the first."""
 MAX_BATCHES = 5
+MAX_PRELIMINARY_BATCHES = 3
+"""Maximum number of batches on a subsample of many samples, whose optima are compared again."""
 SEED = 20
 """Seed of the random starts, selected on the paper's data sets (`python -m benchmarks starts`)."""
 MAX_RUNS = 3 + (MAX_BATCHES - 1) * (RANDOM_STARTS + 1)
@@ -51,6 +53,9 @@ Differences of values are fractions of the entropy of the classes.
 """
 SEPARATED = 1e-4
 """Fraction of the entropy below which a loss cannot be improved noticeably."""
+NOISE = 0.1
+NOISE_ITERATIONS = 5
+"""A search on m samples ends when this many iterations gain less than NOISE standard errors."""
 LEAST_ROWS, ROWS_PER_COEFFICIENT, ROWS_SHARE, WORTHWHILE = 1000, 5, 0.25, 0.7
 """Size of the subsample for the first iterations, if it is a worthwhile share of the samples."""
 
@@ -68,6 +73,8 @@ class Run:
     n_found: int = 1
     """Number of runs, this one included, that approach the same optimum."""
     same_as: "Run | None" = None
+    at_noise: bool = False
+    """Whether the last iterations gained less than sampling noise; see `Explorer.preliminary`."""
 
     @property
     def value(self) -> float:
@@ -89,6 +96,8 @@ class Explorer:
     tol: float
     on_iteration: OnIteration
     subsample: bool
+    preliminary: bool = False
+    """Whether the objective is that of a subsample: runs end at its sampling noise."""
     runs: list[Run] = field(default_factory=list)
     n_evaluations: int = 0
     stopped: bool = False
@@ -103,7 +112,7 @@ class Explorer:
         """Return the best result of all batches."""
         names = ["lda", "pca", "pruned"] if self.max_iter else ["lda", "pca"]
         best = self._run_batch(names, KEPT_FIRST, None)
-        for _ in range(1, MAX_BATCHES):
+        for _ in range(1, MAX_PRELIMINARY_BATCHES if self.preliminary else MAX_BATCHES):
             settled = best.n_found >= ENOUGH or best.value > -SEPARATED * self.entropy
             if settled or self.stopped or not self.max_iter:
                 break
@@ -111,6 +120,13 @@ class Explorer:
             best = self._run_batch(names, KEPT_LATER, best)
         assert best.result is not None
         return replace(best.result, n_evaluations=self.n_evaluations)
+
+    def rank_optima(self, most: int) -> list[FloatArray]:
+        """Return the directions of at most `most` different optima, best first."""
+        n_samples = self.objective.engine.n_samples
+        different = [run for run in self.runs if run.n_samples == n_samples and run.same_as is None]
+        different.sort(key=lambda run: -run.value)
+        return [run.directions for run in different[:most]]
 
     def _screening_objective(self) -> Objective:
         engine, rank = self.objective.engine, self.problem.coordinates.rank
@@ -157,24 +173,30 @@ class Explorer:
         return runs[0]
 
     def _has_ended(self, run: Run) -> bool:
-        return run.converged or (run.result is not None and run.result.n_iter >= self.max_iter)
+        n_iter = run.result.n_iter if run.result else 0
+        return run.converged or run.at_noise or n_iter >= self.max_iter
 
     def _continue(self, run: Run, n_iter: int, objective: Objective) -> None:
         """Continue a run until it has done `n_iter` iterations in all; 0 evaluates its start."""
         done = 0 if run.result is None else run.result.n_iter
         n_iter = min(n_iter, self.max_iter)
         stopped = self.stopped and n_iter > 0
-        if stopped or run.converged or (n_iter <= done and run.result is not None):
+        if stopped or run.converged or run.at_noise or (n_iter <= done and run.result is not None):
             return
+        report = partial(self.on_iteration, run.name)
+        noise = NoiseStop(objective, report) if self.preliminary else None
         result = maximize(
             objective,
             run.directions,
             max_iter=n_iter - done,
             tol=self.tol,
-            on_iteration=partial(self.on_iteration, run.name),
+            on_iteration=noise or report,
         )
         self.n_evaluations += result.n_evaluations
-        self.stopped = self.stopped or result.message == CALLBACK
+        run.at_noise = noise is not None and noise.reached and objective is self.objective
+        self.stopped = self.stopped or (
+            result.message == CALLBACK and not (noise and noise.reached)
+        )
         run.last_gain = result.value - run.value
         run.result = result if run.result is None else join_runs(run.result, result)
         run.directions, run.n_samples = result.directions, objective.engine.n_samples
@@ -241,6 +263,35 @@ class Explorer:
             directions = max(subsets, key=self.screened.likelihood)
             self.n_evaluations += len(subsets)
         return directions
+
+
+@dataclass
+class NoiseStop:
+    """A callback that stops a search on a subsample once gains are below sampling noise.
+
+    Most samples have a log posterior near 0 and a few one near -1, so that the variance of log
+    posteriors is about minus their mean, which is the value.
+    """
+
+    sample: Objective
+    report: Callable[[FloatArray, float], None] | None = None
+    """Another callback, which is called first."""
+    relative: bool = False
+    """Whether gains must be below 1 / sqrt(m) of the value too: later, if classes separate well."""
+    values: list[float] = field(default_factory=list)
+    reached: bool = False
+
+    def __call__(self, directions: FloatArray, value: float) -> None:
+        if self.report is not None:
+            self.report(directions, value)
+        self.values.append(value)
+        deviation = NOISE * np.sqrt(abs(value))
+        deviation = min(deviation, abs(value)) if self.relative else deviation
+        least = deviation / np.sqrt(self.sample.engine.n_samples)
+        before = self.values[-1 - NOISE_ITERATIONS :][0]
+        if len(self.values) > NOISE_ITERATIONS and value - before < least:
+            self.reached = True
+            raise StopIteration
 
 
 def tabulate_runs(runs: list[Run], total_weight: float) -> dict[str, Any]:

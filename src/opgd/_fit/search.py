@@ -1,17 +1,18 @@
 """The search for a projection: comparison of starts, random restarts, and subsampling."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from opgd._fit.exploration import Explorer, OnIteration, Run, tabulate_runs
+from opgd._fit.exploration import Explorer, NoiseStop, OnIteration, Run, tabulate_runs
 from opgd._fit.initialization import Start
 from opgd._fit.problem import Problem
 from opgd._utils.warnings import warn_not_converged
 from opgd.core import starts
+from opgd.core.curvature import estimate_scaling
 from opgd.core.objective import Objective
 from opgd.core.solvers import SolverResult, join_runs, maximize, select_best_run
 from opgd.core.types import FloatArray
@@ -27,9 +28,10 @@ LEAST_GROWTH = 2
 LARGEST_SAMPLE = 0.25
 MAX_SAMPLE_CELLS = 2**23
 """Maximum number of entries of a subsample, which is copied into memory (64 MB)."""
-NOISE = 1.0
-NOISE_ITERATIONS = 5
-"""A search on m samples ends when this many iterations gain less than NOISE / sqrt(m)."""
+PRODUCTS = 40
+"""Number of Hessian-vector products on the largest subsample that scale the variables."""
+FINALISTS = 2
+"""Number of optima of the first subsample that are compared again on the next one."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def search(
     samples: tuple[Objective, ...] = ()
     if subsample and max_iter:
         samples = growing_samples(objective, n_components * problem.coordinates.rank)
-    climber = _Climber(objective, max_iter, tol, on_iteration, samples)
+    curvature = samples[-1] if samples else None
+    climber = _Climber(objective, max_iter, tol, on_iteration, samples, curvature)
     if isinstance(initial, int):
         explorer = Explorer(
             problem,
@@ -76,10 +79,13 @@ def search(
             tol,
             on_iteration,
             subsample,
+            preliminary=bool(samples),
         )
         best, runs = explorer.explore(), explorer.runs
         if samples and not explorer.stopped:
-            rest = replace(climber, samples=samples[1:]).climb([best.directions], "all samples")
+            rest = replace(climber, samples=samples[1:]).climb(
+                explorer.rank_optima(FINALISTS), "all samples"
+            )
             best = replace(rest, n_evaluations=rest.n_evaluations + best.n_evaluations)
             runs = [*runs, Run("all samples", best.directions, best, n_samples)]
     else:
@@ -110,6 +116,8 @@ class _Climber:
     tol: float
     on_iteration: OnIteration
     samples: tuple[Objective, ...] = ()
+    curvature: Objective | None = None
+    """The objective on a subsample, whose curvature scales the search on all samples."""
 
     def race(self, initial: Sequence[Start]) -> SolverResult:
         """Run a few iterations from every start, and continue the best run."""
@@ -125,30 +133,45 @@ class _Climber:
         return join_runs(best, rest)
 
     def climb(self, initial: list[FloatArray], name: str) -> SolverResult:
-        """Optimize on growing subsamples, then on all samples.
+        """Optimize on growing subsamples, then on all samples with the curvature of the largest.
 
         If there are several starts, the first subsample selects the best one.
         """
         n_evaluations = 0
         for sample in self.samples:
-            runs = [
-                maximize(
-                    sample,
-                    start,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    on_iteration=make_noise_stop(sample),
-                )
-                for start in initial
-            ]
+            runs = [self._run_on_sample(sample, start) for start in initial]
             n_evaluations += sum(run.n_evaluations for run in runs)
             initial = [max(runs, key=lambda run: run.value).directions]
-        result = self._run(initial[0], name, self.max_iter)
+        start = self._normalize(initial[0]) if self.curvature else initial[0]
+        result = self._run(start, name, self.max_iter)
         return replace(result, n_evaluations=n_evaluations + result.n_evaluations)
 
+    def _run_on_sample(self, sample: Objective, start: FloatArray) -> SolverResult:
+        return maximize(
+            sample,
+            self._normalize(start),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            on_iteration=NoiseStop(sample, relative=True),
+        )
+
     def _run(self, start: FloatArray, name: str, max_iter: int) -> SolverResult:
-        report = partial(self.on_iteration, name)
-        return maximize(self.objective, start, max_iter=max_iter, tol=self.tol, on_iteration=report)
+        make_scaling = None
+        if self.curvature is not None:
+            n_products = max(1, min(PRODUCTS, MAX_SAMPLE_CELLS // start.size))
+            make_scaling = partial(estimate_scaling, self.curvature, n_products)
+        return maximize(
+            self.objective,
+            start,
+            max_iter=max_iter,
+            tol=self.tol,
+            on_iteration=partial(self.on_iteration, name),
+            make_scaling=make_scaling,
+        )
+
+    def _normalize(self, directions: FloatArray) -> FloatArray:
+        """Scale directions to length one, if the objective ignores their lengths."""
+        return directions if self.objective.penalty else starts.normalize_rows(directions)
 
 
 def growing_samples(objective: Objective, n_coefficients: int) -> tuple[Objective, ...]:
@@ -172,17 +195,3 @@ def sample_sizes(first: int, most: int) -> list[int]:
         sizes.append(first)
         first *= SAMPLE_GROWTH
     return [*sizes, most] if sizes and most >= LEAST_GROWTH * sizes[-1] else sizes
-
-
-def make_noise_stop(sample: Objective) -> Callable[[FloatArray, float], None]:
-    """Return a callback that stops a search on a subsample once gains are below sampling noise."""
-    values: list[float] = []
-    least = NOISE / np.sqrt(sample.engine.n_samples)
-
-    def after_iteration(_: FloatArray, value: float) -> None:
-        values.append(value)
-        before = values[-1 - NOISE_ITERATIONS] if len(values) > NOISE_ITERATIONS else -np.inf
-        if value - before < least * abs(value):
-            raise StopIteration
-
-    return after_iteration
