@@ -6,12 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import log_loss, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
@@ -27,17 +24,13 @@ from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._fit.problem import pose, prepare
-from opgd._model_selection.calibration import (
-    TEMPERATURES,
-    best_temperature,
-    compute_loss_curve,
-    interpolate_loss,
-)
-from opgd._model_selection.path import Sample, Setting, end_settings, grow_path, try_settings
+from opgd._model_selection.path import grow_path
 from opgd.classifier_cv import thin_counts
 from opgd.core.engines import RowEngine
 
-SMALL = {"shrinkage": (0.0, 0.5), "ridge": 0.0, "n_components": (1, 2), "cv": 3}
+ONE_DIAGONAL = {"n_subclasses": 1, "covariance_type": "diag"}
+SMALL = {"shrinkage": (0.0, 0.5), "ridge": 0.0, "n_components": (1, 2), "cv": 3, **ONE_DIAGONAL}
+PAPER = {"shrinkage": 0, "ridge": 0, **ONE_DIAGONAL}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +49,7 @@ def cancer():
 def test_counts_are_dense_first_and_end_at_the_most():
     assert thin_counts(4) == [1, 2, 3, 4]
     assert thin_counts(12) == list(range(1, 13))
-    assert thin_counts(13) == [1, 2, 3, 4, 5, 6, 8, 10, 13]
+    assert thin_counts(13) == [1, 2, 3, 4, 5, 6, 9, 13]
     counts = thin_counts(500)
     assert counts[-1] == 500
     assert len(counts) < 25
@@ -64,9 +57,10 @@ def test_counts_are_dense_first_and_end_at_the_most():
 
 def test_the_estimated_ridge_is_one_of_the_candidates(wine):
     X, y = wine
-    model = OPGDClassifierCV(2, shrinkage=0, ridge=("auto", 0.0, 0.5), cv=3).fit(X, y)
+    grid = {"shrinkage": 0, "cv": 3, **ONE_DIAGONAL}
+    model = OPGDClassifierCV(2, ridge=("auto", 0.0, 0.5), **grid).fit(X, y)
     assert {own["ridge"] for own in model.cv_results_["params"]} == {"auto", 0.0, 0.5}
-    only = OPGDClassifierCV(2, shrinkage=0, ridge="auto", cv=3).fit(X, y)
+    only = OPGDClassifierCV(2, ridge="auto", **grid).fit(X, y)
     assert only.best_params_["ridge"] == "auto"
     alone = OPGDClassifier(**only.best_params_).fit(X, y)
     assert only.best_estimator_.ridge_ == alone.ridge_
@@ -76,7 +70,8 @@ def test_the_estimated_ridge_is_one_of_the_candidates(wine):
 
 
 def test_every_setting_and_both_ends_are_tried(wine):
-    model = OPGDClassifierCV(**SMALL, n_subclasses=(1, 2), covariance_type=("diag", "full"))
+    grid = {"n_subclasses": (1, 2), "covariance_type": ("diag", "full")}
+    model = OPGDClassifierCV(**SMALL | grid)
     model.fit(*wine)
     params = model.cv_results_["params"]
     for covariance_type in ("diag", "full"):
@@ -112,7 +107,11 @@ def test_results_have_one_entry_a_model_in_every_array(wine):
     np.testing.assert_allclose(scores.mean(axis=1), results["mean_test_score"])
     np.testing.assert_allclose(1 - results["mean_test_score"], results["mean_test_error"])
     assert results["rank_test_score"].min() == 1
-    assert np.all(results["mean_test_calibrated_log_loss"] <= results["mean_test_log_loss"] + 1e-9)
+    # the background costs at most -log(1 - e) where the probabilities were perfect
+    cost = -np.log1p(-results["background"])
+    assert np.all(
+        results["mean_test_calibrated_log_loss"] <= results["mean_test_log_loss"] + cost + 1e-9
+    )
 
 
 def test_a_path_never_loses_likelihood_as_it_grows(cancer):
@@ -125,30 +124,41 @@ def test_a_path_never_loses_likelihood_as_it_grows(cancer):
     assert np.all(np.diff(values) > -1e-3)
 
 
-def test_outcomes_are_those_of_the_classifier_they_stand_for(wine):
-    X, y = wine
-    train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
-    sample = Sample(X, y.astype(np.intp), None, np.arange(3))
-    settings = end_settings([0.0], [0.0, 0.1], all_components=True)
-    outcomes = try_settings(sample, (train, test), settings, [1, 2], None)
-    assert len(outcomes) > len(settings)
-    for own in outcomes:
-        model = OPGDClassifier(**own.setting.parameters(own.n_components))
-        model.fit(X[train], y[train])
-        assert own.error == pytest.approx(1 - model.score(X[test], y[test]))
-        loss = log_loss(y[test], model.predict_proba(X[test]))
-        assert interpolate_loss(own.curve, 1.0) / len(test) == pytest.approx(loss, rel=1e-6)
+def test_defaults_grow_gaussians_where_classes_have_several_modes(rng):
+    cells = rng.integers(0, 3, size=(800, 2))  # of a chessboard
+    X, y = 5.0 * cells + rng.normal(size=(800, 2)), cells.sum(axis=1) % 2
+    model = OPGDClassifierCV(cv=3).fit(X, y)
+    assert 4 <= len(model.gaussian_classes_) / 2 <= 8
+    one = OPGDClassifierCV(cv=3, n_subclasses=1).fit(X, y)
+    assert model.best_score_ > one.best_score_ + 0.05
 
 
-def test_the_ends_are_lda_and_qda(wine):
-    X, y = wine
-    sample = Sample(X, y.astype(np.intp), None, np.arange(3))
-    lda = Setting("diag", 1, 1.0, 0.0, "lda")
-    everyone = np.arange(len(y))
-    outcomes = try_settings(sample, (everyone, everyone), [lda], [1, 2], None)
-    expected = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
-    assert outcomes[-1].n_components == 2
-    assert outcomes[-1].error == 1 - expected.score(X, y)
+def test_small_classes_get_fewer_gaussians(rng):
+    centers = rng.normal(size=(8, 3)) * 6
+    X = np.vstack([centers[rng.integers(0, 8, 400)], np.full((12, 3), 9.0)])
+    X += rng.normal(size=X.shape)
+    y = np.repeat(["large", "small"], [400, 12])
+    model = OPGDClassifierCV(cv=3, shrinkage=0.1, ridge=0.05).fit(X, y)
+    for params in model.cv_results_["params"]:
+        number = params["n_subclasses"]
+        assert number == 1 or number == 2 or number["small"] <= 3
+
+
+def test_one_gaussian_per_class_is_preferred_where_classes_have_one(rng):
+    y = np.arange(300) % 3
+    X = rng.normal(size=(300, 4)) + 2 * np.eye(3, 4)[y]
+    model = OPGDClassifierCV(cv=3).fit(X, y)
+    assert len(model.gaussian_classes_) == 3
+
+
+@pytest.mark.parametrize("n_jobs", [2])
+def test_result_does_not_depend_on_the_number_of_processes(n_jobs, wine):
+    one, several = (OPGDClassifierCV((1, 2), cv=3, n_jobs=n).fit(*wine) for n in (1, n_jobs))
+    assert one.best_params_ == several.best_params_
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], several.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_array_equal(one.predict_proba(wine[0]), several.predict_proba(wine[0]))
 
 
 # --- what is chosen ---------------------------------------------------------------------------
@@ -167,7 +177,7 @@ def test_choice_is_by_score_then_loss_then_size(wine):
 
 def test_one_standard_error_takes_a_smaller_model(cancer):
     X, y = cancer
-    best = OPGDClassifierCV(n_components=(1, 2, 4, 8), shrinkage=0.1, ridge=0.1).fit(X, y)
+    best = OPGDClassifierCV((1, 2, 4, 8), shrinkage=0.1, ridge=0.1, **ONE_DIAGONAL).fit(X, y)
     small = clone(best).set_params(rule="one_se").fit(X, y)
     sizes = [own.cv_results_["n_parameters"][own.best_index_] for own in (best, small)]
     assert sizes[1] <= sizes[0]
@@ -194,18 +204,20 @@ def test_attributes_are_those_of_the_chosen_model(wine):
             assert name in document, name
 
 
-def test_final_model_is_no_lower_than_the_default_fit(cancer):
+def test_final_model_starts_from_the_components_of_a_split(cancer):
     X, y = cancer
-    model = OPGDClassifierCV(n_components=3, shrinkage=0.1, ridge=0.05, cv=3).fit(X, y)
-    plain = OPGDClassifier(**model.best_params_).fit(X, y)
-    assert model.log_likelihood_ >= plain.log_likelihood_
+    model = OPGDClassifierCV(3, shrinkage=0.1, ridge=0.05, cv=3, **ONE_DIAGONAL).fit(X, y)
     assert "max_iter" not in model.best_params_
+    start = OPGDClassifier(**model.best_params_, max_iter=0).fit(X, y)
+    assert model.log_likelihood_ > start.log_likelihood_
+    assert model.converged_
+    assert model.best_estimator_.init == "auto"
 
 
 def test_vowel_with_the_papers_protocol(load):
     X, y, others = load("vowel")
     train = others["split"] == "train"
-    model = OPGDClassifierCV(shrinkage=0, ridge=0, cv=LeaveOneGroupOut())
+    model = OPGDClassifierCV(**PAPER, cv=LeaveOneGroupOut())
     model.fit(X[train], y[train], groups=others["speaker"][train])
     assert model.n_splits_ == 8
     assert model.score(X[~train], y[~train]) > 0.45
@@ -214,47 +226,55 @@ def test_vowel_with_the_papers_protocol(load):
 # --- probabilities ----------------------------------------------------------------------------
 
 
-def test_temperature_is_that_of_least_loss(rng):
-    n = 20_000
-    codes = rng.integers(0, 3, n)
-    log_joint = 6.0 * rng.normal(size=(n, 3)) + 4.0 * np.eye(3)[codes]
-    weights = rng.uniform(0.5, 2, n)
-    curve = compute_loss_curve(log_joint, codes, weights)
-
-    def loss(log_temperature):
-        scaled = log_joint / np.exp(log_temperature)
-        return -weights @ (scaled[np.arange(n), codes] - logsumexp(scaled, axis=1))
-
-    exact = minimize_scalar(loss, bounds=(-2, 5), method="bounded")
-    temperature = best_temperature(curve)
-    assert temperature == pytest.approx(np.exp(exact.x), rel=0.02)
-    assert interpolate_loss(curve, temperature) == pytest.approx(exact.fun, rel=2e-3)
-    np.testing.assert_allclose(curve[20], loss(np.log(TEMPERATURES[20])), rtol=1e-10)
-
-
-def test_a_perfect_fold_does_not_make_probabilities_certain(rng):
-    codes = rng.integers(0, 2, 50)
-    log_joint = 10.0 * np.eye(2)[codes]
-    temperature = best_temperature(compute_loss_curve(log_joint, codes, np.ones(50)))
-    assert 0.3 < temperature <= 1
-
-
-def test_calibration_changes_probabilities_and_no_prediction(load):
+def test_calibration_changes_probabilities_and_only_ties(load):
     X, y, _ = load("satellite")
     X, X_test, y, y_test = train_test_split(X[:3000], y[:3000], random_state=0, stratify=y[:3000])
-    settings = {"n_components": 10, "shrinkage": 0.0, "ridge": 0.0, "cv": 3}
+    settings = {"n_components": 10, "cv": 3, **PAPER}
     calibrated, raw = (
         OPGDClassifierCV(**settings, calibrate=own).fit(X, y) for own in (True, False)
     )
     assert calibrated.temperature_ > 1.1
     assert raw.temperature_ == 1
+    assert (raw.background_, raw.best_estimator_._projection.background) == (0, 0)
     assert calibrated.best_params_ == raw.best_params_
-    np.testing.assert_array_equal(calibrated.predict(X_test), raw.predict(X_test))
+    changed = calibrated.predict(X_test) != raw.predict(X_test)
+    top = np.sort(calibrated.predict_proba(X_test), axis=1)[:, ::-1]
+    assert np.all(top[changed, 0] - top[changed, 1] < calibrated.background_)
+    assert changed.mean() < 0.005
     losses = [log_loss(y_test, own.predict_proba(X_test)) for own in (calibrated, raw)]
     assert losses[0] < losses[1]
     np.testing.assert_array_equal(
         calibrated.predict(X_test), calibrated.best_estimator_.predict(X_test)
     )
+
+
+def test_prediction_is_the_most_probable_class(cancer):
+    X, y = cancer
+    model = OPGDClassifierCV((1, 2), cv=3, **PAPER).fit(X, y)
+    assert model.background_ >= 1 / (len(y) + 2) - 1e-12
+    for priors in (None, [0.9, 0.1]):
+        probabilities = model.predict_proba(X, priors=priors)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+        predicted = model.classes_[probabilities.argmax(axis=1)]
+        np.testing.assert_array_equal(model.predict(X, priors=priors), predicted)
+    odds = model.decision_function(X)
+    np.testing.assert_array_equal(odds > 0, model.predict(X) == 1)
+
+
+def test_given_priors_replace_the_background(cancer):
+    X, y = cancer
+    model = OPGDClassifierCV(2, cv=3, **PAPER).fit(X, y)
+    least = model.predict_proba(X, priors=[0.999, 0.001]).min(axis=0)
+    assert least[0] >= 0.999 * model.background_ * (1 - 1e-9)
+    assert least[1] < 0.5 * model.background_
+
+
+def test_corrected_error_is_no_lower_than_the_selected_one(cancer):
+    model = OPGDClassifierCV((1, 2, 4), cv=3).fit(*cancer)
+    error = model.cv_results_["mean_test_error"][model.best_index_]
+    assert error <= model.corrected_error_ < 0.2
+    alone = OPGDClassifierCV(30, cv=3, shrinkage=0.5, ridge=0.1, n_subclasses=1)
+    assert alone.fit(*cancer).corrected_error_ < 0.2
 
 
 # --- splits, scores, weights, groups ----------------------------------------------------------
@@ -368,7 +388,8 @@ def test_a_split_that_ends_early_does_not_end_the_others(rng):
     X, y = make_classification(
         200, 20, n_informative=6, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=3
     )
-    model = OPGDClassifierCV(shrinkage=0.1, ridge=0.0, cv=TimeSeriesSplit(5)).fit(X, y)
+    model = OPGDClassifierCV(shrinkage=0.1, ridge=0.0, cv=TimeSeriesSplit(5), **ONE_DIAGONAL)
+    model.fit(X, y)
     searched = [own for own in model.cv_results_["params"] if "max_iter" not in own]
     assert max(own["n_components"] for own in searched) >= 4
 
@@ -379,7 +400,7 @@ def test_lda_is_tried_with_all_its_axes(rng):
     model = OPGDClassifierCV(shrinkage=0.1, ridge=0.1, cv=2).fit(X, y)
     lda = [own for own in model.cv_results_["params"] if own.get("max_iter") == 0]
     assert any(own["n_components"] == 9 and own["shrinkage"] == 1 for own in lda)
-    assert any(own["covariance_type"] == "full" and own["shrinkage"] == 1 for own in lda)
+    assert any(own["covariance_type"] == "full" and own["shrinkage"] < 1 for own in lda)
 
 
 @pytest.mark.filterwarnings("ignore::opgd.DataWarning")
@@ -393,7 +414,7 @@ def test_more_axes_than_dimensions_are_cut(wine):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ridge": ()}, "at least one value"),
+        ({"ridge": ()}, "ridge is empty"),
         ({"n_components": []}, "n_components is empty"),
         ({"cv": []}, "cv yielded no splits"),
     ],
@@ -486,7 +507,7 @@ def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("opgd.classifier_cv.try_settings", interrupted)
+    monkeypatch.setattr("opgd.classifier_cv.try_models", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*load_iris(return_X_y=True))
     assert vars(model) == before
@@ -494,7 +515,7 @@ def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
 
 def test_verbose_prints_a_line_a_path(wine, capsys):
     OPGDClassifierCV(**SMALL, verbose=1).fit(*wine)
-    assert len(capsys.readouterr().out.splitlines()) == 3 * 3
+    assert len(capsys.readouterr().out.splitlines()) == 3 * 3  # two settings and LDA, three splits
 
 
 @pytest.mark.parametrize(
@@ -539,3 +560,14 @@ def test_metadata_are_routed_to_splitter_and_scorer(wine):
             model.fit(X, y, groups=groups, prices=np.ones(len(y)))
     with pytest.raises(TypeError, match="enable_metadata_routing=True"):
         OPGDClassifierCV(**SMALL).fit(X, y, costs=np.ones(len(y)))
+
+
+def test_labels_that_are_probably_something_else_are_named(rng):
+    X = rng.normal(size=(120, 3))
+    with pytest.raises(ValueError, match=r"only one class \(7\).*column of labels"):
+        OPGDClassifierCV().fit(X, np.full(120, 7))
+    with pytest.raises(ValueError, match=r"No class has .* folds \(5\): y has 60 classes"):
+        OPGDClassifierCV().fit(X, np.repeat([f"id {i}" for i in range(60)], 2))
+    counts = np.repeat(np.arange(24), 5)
+    with pytest.warns(DataWarning, match="24 different numbers in 120 samples.* regressor"):
+        OPGDClassifierCV(1, **PAPER).fit(X, counts)

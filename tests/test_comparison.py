@@ -121,8 +121,9 @@ def test_errors_and_log_losses_are_scikit_learns(wine):
 def test_opgd_with_all_settings_is_opgd_classifier_cv(iris):
     X, y = iris[0][:, 2:], iris[1]
     train, test = np.arange(0, 150, 3), np.arange(1, 150, 3)
-    table = found(X, y, ["OPGD, all settings"], cv=[(train, test)], inner_cv=2)
-    model = OPGDClassifierCV(cv=2).fit(X[train], y[train])
+    folds = StratifiedKFold(2)
+    table = found(X, y, ["OPGD, all settings"], cv=[(train, test)], inner_cv=folds)
+    model = OPGDClassifierCV(cv=folds).fit(X[train], y[train])
     assert table.error[0] == pytest.approx(1 - model.score(X[test], y[test]))
     assert table.parameters[0] == model.best_params_
 

@@ -37,6 +37,7 @@ from opgd._utils.validation import (
     check_sample_weight,
     check_share,
 )
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray, IntArray
 
@@ -44,14 +45,14 @@ MAX_FULL_GRID = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.5
 QUICK_SCORINGS = ("accuracy", "neg_log_loss")
-LIKELIHOOD_MARGIN = 0.01
-"""Relative difference below which two log-likelihoods are considered equal."""
+MANY_VALUES, FEW_SAMPLES = 20, 10
+"""More different numbers than this, with fewer samples each, look like a numeric target."""
 
 
 def thin_counts(maximum: int) -> list[int]:
     """Return numbers of components to try, from 1 to `maximum`.
 
-    These are all numbers if there are at most twelve; otherwise all up to six, then each about 1.3
+    These are all numbers if there are at most twelve; otherwise all up to six, then each about 1.5
     times the previous one.
     """
     dense = maximum if maximum <= MAX_FULL_GRID else DENSE_COUNTS
@@ -162,10 +163,11 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     best_index_ : int
         Index of the selected model in `cv_results_`.
     corrected_error_ : float
-        Error rate of the selected model on held-out samples, corrected for the selection. The
-        smallest of many estimated errors is too optimistic; the correction is estimated by
-        selecting again from bootstrap resamples of the held-out predictions, and comparing with
-        the samples that were not drawn.
+        Error rate on held-out samples, corrected for the selection: the smallest of many estimated
+        errors is too optimistic. In bootstrap resamples of the held-out predictions, the model
+        with the smallest error is selected, and evaluated on the samples that were not drawn; this
+        is the mean of these errors, or the error of the selected model if that is larger. Samples
+        are resampled one by one, also if `groups` were passed.
     temperature_ : float
         Temperature by which log joint densities are divided; 1 if ``calibrate=False``.
     background_ : float
@@ -407,6 +409,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
                 for use, values in metadata.items()
             }
         classes, codes = encode_labels(y)
+        _check_classes(classes, codes)
         return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
     def _check_parameters(self, classes: AnyArray) -> None:
@@ -457,6 +460,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
                 raise ValueError(f"A float cv must be between 0 and 1 (exclusive), got {cv!r}.")
             cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
         splitter = check_cv(cv, sample.codes, classifier=True)
+        _check_folds(splitter, sample)
         labels = make_split_labels(sample.classes, sample.codes)
         splits = list(splitter.split(sample.X, labels, **params))
         if not splits:
@@ -549,6 +553,35 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         init = model.init
         model.set_params(init=components).fit(X, y, sample_weight)
         return model.set_params(init=init)  # keep the parameter that the user can see
+
+
+def _check_classes(classes: AnyArray, codes: IntArray) -> None:
+    """Raise ValueError if there is one class; warn if y looks like a numeric target."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class ({classes.tolist()[0]!r}); a classifier needs at least two. "
+            "Check that y is the column of labels."
+        )
+    n_classes, n_samples = len(classes), len(codes)
+    is_numeric = np.issubdtype(classes.dtype, np.number)
+    if is_numeric and n_classes > MANY_VALUES and n_samples < FEW_SAMPLES * n_classes:
+        warn_caller(
+            f"y has {n_classes} different numbers in {n_samples} samples. If it is a numeric "
+            "target, use a regressor, or bin it into a few classes.",
+            DataWarning,
+        )
+
+
+def _check_folds(splitter: Any, sample: Sample) -> None:
+    """Raise ValueError if no class has a sample for each fold."""
+    largest = int(np.bincount(sample.codes).max())
+    if isinstance(splitter, StratifiedKFold) and largest < splitter.n_splits:
+        raise ValueError(
+            f"No class has as many samples as there are folds ({splitter.n_splits}): y has "
+            f"{len(sample.classes)} classes in {len(sample.codes)} samples, at most {largest} in "
+            "a class. If y is an identifier or a numeric target, pass the column of labels; "
+            "otherwise pass a smaller cv or merge classes."
+        )
 
 
 def _values(value: Any) -> list[Any]:

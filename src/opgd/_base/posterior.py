@@ -69,8 +69,9 @@ class PosteriorMixin(ClassifierMixin):
 
             \log \pi_k + \log f_k(x)
 
-        up to a constant that is equal for all classes. For two classes, the value of the first is
-        subtracted from that of the second.
+        up to a constant that is equal for all classes of a sample. Calibrated classifiers return
+        the logarithms of their calibrated probabilities. For two classes, the value of the first
+        is subtracted from that of the second.
 
         Parameters
         ----------
@@ -159,6 +160,7 @@ class PosteriorMixin(ClassifierMixin):
             p_{ik} = \frac{\pi_k f_k(x_i)}{\sum_l \pi_l f_l(x_i)}
 
         where :math:`\pi_k` is the prior probability and :math:`f_k` the density of class :math:`k`.
+        The probabilities of `OPGDClassifierCV` are calibrated, see there.
 
         Parameters
         ----------

@@ -14,9 +14,9 @@ single sample that the model excludes, so that few such samples do not determine
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.special import expit, logit, softmax
 
-from opgd.core.fitted import mix_background
+from opgd.core.solvers import maximize
 from opgd.core.types import FloatArray, IntArray
 
 TEMPERATURES: FloatArray = np.exp2(np.arange(-2.0, 7.0))
@@ -25,6 +25,8 @@ N_SHARES, MAX_SHARE = 4, 0.3
 """Number of shares of the background at which models are compared, and the largest one."""
 PENALTY = 2.0
 """Weight of the penalty log(temperature)^2 on the summed log-loss."""
+LEAST_LOG_RATIO = -1e9
+"""Log joints of a class without density, relative to the largest one of a sample."""
 MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).eps))
 """Lower bound of uncalibrated log probabilities, as in scikit-learn's log-loss."""
 
@@ -97,21 +99,53 @@ def fit_calibration(
     the values at which models are compared.
     """
     total = float(weights.sum())
-    least = least_background(total)
     losses = compute_losses(log_joint, codes, weights, priors, total)
     i, j = compare_at(losses)
-    start = np.array([np.log(TEMPERATURES[i]), np.log(make_shares(total)[j])])
-    rows = np.arange(len(codes))
+    objective = _HeldOutLikelihood(log_joint, codes, weights, priors)
+    start = objective.encode(float(TEMPERATURES[i]), float(make_shares(total)[j]))
+    return objective.decode(maximize(objective, start).directions)
 
-    def loss(parameters: FloatArray) -> float:
-        temperature, share = np.exp(parameters)
-        log_posterior = mix_background(log_joint / temperature, share, priors)
-        return float(-weights @ log_posterior[rows, codes]) + PENALTY * parameters[0] ** 2
 
-    bounds = [
-        (np.log(TEMPERATURES[0]), np.log(TEMPERATURES[-1])),
-        (np.log(least), np.log(max(MAX_SHARE, least))),
-    ]
-    outcome = minimize(loss, start, method="L-BFGS-B", bounds=bounds)
-    best = outcome.x if outcome.fun <= loss(start) else start
-    return Calibration(float(np.exp(best[0])), float(np.exp(best[1])))
+class _HeldOutLikelihood:
+    """Mean log posterior less the penalty, by log T and by the logit of e within its bounds."""
+
+    def __init__(
+        self, log_joint: FloatArray, codes: IntArray, weights: FloatArray, priors: FloatArray
+    ) -> None:
+        relative = log_joint - log_joint.max(axis=1, keepdims=True)
+        self.relative = np.maximum(relative, LEAST_LOG_RATIO)  # finite: a product with 0 must be 0
+        self.rows, self.codes = np.arange(len(codes)), codes
+        self.weights, self.background = weights, priors[codes]
+        self.least = least_background(float(weights.sum()))
+        self.width = max(MAX_SHARE, 2 * self.least) - self.least
+
+    def encode(self, temperature: float, share: float) -> FloatArray:
+        """Return the variables, (1, 2)."""
+        inside = np.clip((share - self.least) / self.width, 1e-3, 1 - 1e-3)
+        return np.array([[np.log(temperature), logit(inside)]])
+
+    def decode(self, at: FloatArray) -> Calibration:
+        """Return the temperature and the share, within the bounds of the temperature."""
+        temperature = np.clip(np.exp(at[0, 0]), TEMPERATURES[0], TEMPERATURES[-1])
+        return Calibration(float(temperature), float(self.least + self.width * expit(at[0, 1])))
+
+    def value(self, at: FloatArray) -> float:
+        """Return the mean objective."""
+        return self.value_and_gradient(at)[0]
+
+    def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
+        """Return the mean objective and its derivatives, (1, 2)."""
+        temperature, inside = np.exp(at[0, 0]), expit(at[0, 1])
+        share = self.least + self.width * inside
+        scaled = self.relative / temperature
+        posteriors = softmax(scaled, axis=1)
+        true = posteriors[self.rows, self.codes]
+        mixed = (1 - share) * true + share * self.background
+        excess = scaled[self.rows, self.codes] - np.sum(posteriors * scaled, axis=1)
+        by_temperature = self.weights @ (-(1 - share) * true * excess / mixed)
+        by_share = self.weights @ ((self.background - true) / mixed)
+        value = self.weights @ np.log(mixed) - PENALTY * at[0, 0] ** 2
+        slope = self.width * inside * (1 - inside)
+        gradient = np.array([[by_temperature - 2 * PENALTY * at[0, 0], by_share * slope]])
+        total = self.weights.sum()
+        return float(value / total), gradient / total

@@ -14,10 +14,11 @@ def correct_error(models: list[Model], best: int, folds: list[Fold]) -> float:
     """Return the error of the selected model, corrected for the selection.
 
     The smallest of many estimated errors is too small. Held-out predictions of all models are
-    resampled with replacement; in each resample the best model is selected again, and its error
-    there is compared with its error on the samples that were not drawn (Tsamardinos, Greasidou &
-    Borboudakis, 2018). The mean difference is added to the error of the selected model. No model is
-    fitted again.
+    resampled with replacement; in each resample the model with the smallest error is selected, and
+    its error on the samples that were not drawn is recorded (Tsamardinos, Greasidou & Borboudakis,
+    2018). The result is the mean of these errors, or the uncorrected error if that is larger. No
+    model is fitted again. Models that were abandoned are not among those compared, and samples are
+    drawn one by one, also where the splits keep groups together.
 
     Parameters
     ----------
@@ -30,17 +31,14 @@ def correct_error(models: list[Model], best: int, folds: list[Fold]) -> float:
     weights = np.concatenate([fold.test_weights for fold in folds])
     n_samples = len(weights)
     rng = np.random.RandomState(0)
-    optimism = []
+    errors: list[float] = []
     for _ in range(0, N_RESAMPLES, BLOCK):
         drawn = rng.randint(n_samples, size=(BLOCK, n_samples))
         counts = np.stack([np.bincount(row, minlength=n_samples) for row in drawn])
         inside, outside = counts * weights, (counts == 0) * weights  # (BLOCK, n)
         inside_errors = inside @ wrong.T / inside.sum(axis=1, keepdims=True)  # (BLOCK, n_models)
         selected = inside_errors.round(12).argmin(axis=1)
-        outside_total = outside.sum(axis=1)
-        left_out = outside_total > 0
-        outside_errors = np.sum(outside * wrong[selected], axis=1)[left_out]
-        outside_errors /= outside_total[left_out]
-        optimism.extend(outside_errors - inside_errors[np.arange(BLOCK), selected][left_out])
-    correction = max(0.0, float(np.mean(optimism))) if optimism else 0.0
-    return min(1.0, models[best].error + correction)
+        totals = outside.sum(axis=1)
+        left_out = totals > 0
+        errors.extend((np.sum(outside * wrong[selected], axis=1)[left_out]) / totals[left_out])
+    return max(models[best].error, float(np.mean(errors))) if errors else models[best].error

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -172,7 +173,10 @@ class Fold:
         """
         with one_blas_thread():
             problem = self.pose(setting)
-            directions = None if initial is None else convert_components(problem, initial)
+            directions = None
+            if initial is not None:
+                with suppress(ValueError):  # components may be dependent where only spans matter
+                    directions = convert_components(problem, initial)
             path: list[Outcome] = []
             for step in model_directions(problem, setting, counts, directions):
                 path.append(self._evaluate(problem, step, setting))
@@ -239,7 +243,13 @@ class Fold:
         self, problem: Problem, directions: FloatArray, setting: Setting
     ) -> OPGDClassifier:
         """Return the model as a fitted classifier, which scorers expect."""
-        model = OPGDClassifier(len(directions), covariance_type=setting.covariance_type)
+        model = OPGDClassifier(
+            len(directions),
+            n_subclasses=setting.n_subclasses,
+            covariance_type=setting.covariance_type,
+            shrinkage=setting.shrinkage,
+            ridge=setting.ridge,
+        )
         attributes = {
             "classes_": self.test.classes[self.present],
             "priors_": problem.priors,

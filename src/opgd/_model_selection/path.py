@@ -96,7 +96,8 @@ def model_directions(
         directions = starts.lda_axes(problem.classes, maximum)
         yield from (directions[:q] for q in counts if q <= maximum)
     else:
-        yield from grow_path(problem, [q for q in counts if q <= rank], initial)
+        # the training samples of a split may span fewer dimensions than all samples
+        yield from grow_path(problem, sorted({min(q, rank) for q in counts}), initial)
 
 
 def count_parameters(problem: Problem, setting: Setting, n_components: int) -> int:

@@ -1,6 +1,6 @@
 """Comparison of models by their held-out results."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,11 +117,27 @@ class Ranking:
         """
         models = list(models)
         best = self.best(models)
-        scores = self.split_scores(best)
-        error = scores.std() / np.sqrt(len(scores) - 1) if len(scores) > 1 else 0.0
-        size: Callable[[Model], int] = lambda model: model.n_gaussians  # noqa: E731
-        tolerance = TIE * error
         if rule == "one_se":
-            size, tolerance = (lambda model: model.n_parameters), error
+            near = self._near(models, best, self._standard_error(best))
+            return min(near, key=lambda model: (model.n_parameters, self.key(model)))
+        error = self._standard_error(best)
+        if not self.by_log_loss:
+            # few splits may agree by chance: no less than the error of a share of wrong samples
+            error = max(error, binomial_error(best.error, best.weight))
+        near = self._near(models, best, TIE * error)
+        return min(near, key=lambda model: (model.n_gaussians, self.key(model)))
+
+    def _standard_error(self, model: Model) -> float:
+        """Return the standard error of the mean score over splits."""
+        scores = self.split_scores(model)
+        return float(scores.std() / np.sqrt(len(scores) - 1)) if len(scores) > 1 else 0.0
+
+    def _near(self, models: list[Model], best: Model, tolerance: float) -> list[Model]:
         near = [model for model in models if self.score(model) >= self.score(best) - tolerance]
-        return min(near or [best], key=lambda model: (size(model), self.key(model)))
+        return near or [best]
+
+
+def binomial_error(share: float, n_samples: float) -> float:
+    """Return the standard error of a share, by Laplace's rule so that it is positive."""
+    share = (share * n_samples + 1) / (n_samples + 2)
+    return float(np.sqrt(share * (1 - share) / n_samples))

@@ -53,12 +53,22 @@ class Request:
     counts: tuple[int, ...]
     initial: tuple[AnyArray | None, ...] | None = None  # components to start from, by split
 
+    @property
+    def key(self) -> tuple[str, tuple[int, ...]]:
+        """Return what identifies the models, wherever they start from."""
+        return repr(self.setting), self.counts
+
     def start(self, split: int) -> AnyArray | None:
         """Return the components to start from on a split, or None for the default start."""
         return None if self.initial is None else self.initial[split]
 
     def __str__(self) -> str:
-        return str(self.setting)
+        setting = self.setting
+        name = {"lda": "LDA", "rda": "RDA", None: f"OPGD, {setting.covariance_type}"}[setting.end]
+        number = setting.n_subclasses
+        gaussians = f", {number} Gaussians per class" if number != 1 else ""
+        shrinkage = "" if setting.end == "lda" else f", shrinkage {setting.shrinkage}"
+        return f"{name}{gaussians}{shrinkage}, ridge {setting.ridge}"
 
 
 Runner = Callable[[list[Request], Sequence[int]], list[list[list[Outcome]]]]
@@ -105,6 +115,7 @@ class StagedSearch:
     n_few: int
     ranking: Ranking
     models: dict[tuple[str, int], Model] = field(default_factory=dict)
+    abandoned: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
 
     def select(self, *, ends: bool = True) -> list[Model]:
         """Try models in stages; return all of them. LDA and RDA are among them if `ends`."""
@@ -170,12 +181,12 @@ class StagedSearch:
 
     def _try_full(self, model: Model) -> None:
         """Try full covariances for a model; with all components these are RDA."""
-        if model.count <= min(FULL_COMPONENTS, self.rank - 1):
+        if 1 < model.count <= min(FULL_COMPONENTS, self.rank - 1):
             full = replace(model.setting, covariance_type="full")
             self._try([self._vary(model, full)], model)
 
     def _grow(self, model: Model) -> None:
-        """Double the number of Gaussians of a model until it does not gain twice in a row."""
+        """Double the number of Gaussians of a model until several doublings did not help."""
         line, n_stalled, number = [model], 0, 2 * model.setting.n_subclasses
         while number <= min(MAX_GAUSSIANS, self.largest_class / ROWS_PER_GAUSSIAN):
             setting = replace(line[-1].setting, n_subclasses=number, limited=True)
@@ -218,11 +229,16 @@ class StagedSearch:
         worse there.
         """
         requests = list(requests)
-        new = [request for request in requests if not self._known(request)]
+        new = [
+            request
+            for request in requests
+            if not self._known(request) and request.key not in self.abandoned
+        ]
         first = range(self.n_splits if rival is None else min(N_SCREENING, self.n_splits))
         paths = self.run(new, first)
         if rival is not None and len(first) < self.n_splits:
             promising = [i for i, path in enumerate(paths) if not _is_worse(path, rival.outcomes)]
+            self.abandoned |= {new[i].key for i in set(range(len(new))) - set(promising)}
             new, paths = [new[i] for i in promising], [paths[i] for i in promising]
             rest = self.run(new, range(len(first), self.n_splits))
             paths = [few + others for few, others in zip(paths, rest, strict=True)]

@@ -23,10 +23,10 @@ def get_search_error(estimator: Any, grouped: bool = False) -> dict[str, Any]:
     table, best = estimator.cv_results_, estimator.best_index_
     by_group = " by group" if grouped else ""
     return {
-        "error": float(table["mean_test_error"][best]),
+        "error": float(estimator.corrected_error_),
         "log_loss": float(table["mean_test_calibrated_log_loss"][best]),
         "estimated_by": f"the cross-validation that selected the settings ({estimator.n_splits_} "
-        f"splits{by_group}), slightly optimistic",
+        f"splits{by_group}), corrected for the selection",
     }
 
 

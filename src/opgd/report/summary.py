@@ -207,6 +207,7 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         scorer = f" ({scoring})" if isinstance(scoring, str) else ""
         facts.append((f"Cross-validation score{scorer}", f"{estimator.best_score_:.3f}"))
         facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
+        facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
     return facts
 
 

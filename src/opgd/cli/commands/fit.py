@@ -187,7 +187,7 @@ class Settings:
         values: dict[str, list[Any]] = {
             "n_components": [] if self.axes == "auto" else _parse_list("--axes", self.axes, int),
             "shrinkage": _parse_list("--shrinkage", self.shrinkage, float, "auto"),
-            "ridge": _parse_list("--ridge", self.ridge, float),
+            "ridge": _parse_list("--ridge", self.ridge, float, "auto"),
             "n_subclasses": _parse_list("--subclasses", self.subclasses, int, "auto"),
             "covariance_type": _parse_list("--covariance", self.covariance, str),
         }
