@@ -28,6 +28,7 @@ ESTIMATORS = [
     OPGDClassifier(covariance_type="full"),
     OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, cv=2),
+    OPGDClassifierCV(cv=2),
     OPGDMixture(),
     OPGDMixture((2, 3), covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     OPGDSemiSupervised(),

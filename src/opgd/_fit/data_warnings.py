@@ -39,7 +39,9 @@ def warn_about_data(
             f"{problem.within_borrowed:.0%} toward the identity on standardized columns, and "
             f"probabilities may be overconfident{hint}"
         )
-    singular = np.unique(problem.gaussian_classes[problem.borrowed > 0])
+    # that one of several Gaussians of a class has few samples is no property of the data
+    is_single = np.bincount(problem.gaussian_classes)[problem.gaussian_classes] == 1
+    singular = np.unique(problem.gaussian_classes[(problem.borrowed > 0) & is_single])
     if len(singular):
         notes.append(
             f"{_describe_covariances(labels, singular, what)} shrunk toward the pooled "

@@ -1,6 +1,7 @@
 """Rows and Gaussians projected on some axes of a model."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,35 @@ from opgd.inspection.estimators import (
 from opgd.inspection.labels import encode_any, encode_classes
 from opgd.inspection.text import label_axes
 from opgd.inspection.thinning import thin
+
+MAX_PER_GROUP = 3
+"""Number of Gaussians per class, on average, above which a single ellipse stands for a class."""
+
+
+@dataclass(frozen=True)
+class Outlines:
+    """Gaussians whose ellipses are drawn: those of the model, or one for each class."""
+
+    means: FloatArray  # (n_outlines, q)
+    covariances: FloatArray  # (n_outlines, q, q)
+    codes: IntArray  # (n_outlines,), indices of classes or clusters
+    merged: bool
+
+
+def make_outlines(gaussians: ProjectedGaussians, codes: IntArray) -> Outlines:
+    """Return the Gaussians, or mean and covariance of each class if they are too many to draw."""
+    means, covariances = gaussians.means, gaussians.variances
+    n_groups = int(codes.max()) + 1
+    if len(codes) <= MAX_PER_GROUP * n_groups:
+        return Outlines(means, covariances, codes, merged=False)
+    weights = np.exp(gaussians.log_priors - gaussians.log_priors.max())
+    shares = weights * (codes == np.arange(n_groups)[:, None])  # (n_groups, C)
+    shares /= shares.sum(axis=1, keepdims=True)
+    centers = shares @ means
+    steps = means - centers[codes]
+    spread = covariances + steps[:, :, None] * steps[:, None, :]
+    merged = np.tensordot(shares, spread, axes=1)
+    return Outlines(centers, merged, np.arange(n_groups), merged=True)
 
 
 @dataclass(frozen=True)
@@ -49,6 +79,11 @@ class ProjectedRows:
     def gaussians(self) -> ProjectedGaussians:
         """The Gaussians on these axes."""
         return ProjectedGaussians(self.log_priors, self.means, self.covariances)
+
+    @cached_property
+    def outlines(self) -> Outlines:
+        """The Gaussians whose ellipses are drawn."""
+        return make_outlines(self.gaussians, self.gaussian_codes)
 
 
 def project(estimator: Any, X: Any, y: Any, axes: list[int], max_rows: int | None) -> ProjectedRows:

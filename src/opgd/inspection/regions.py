@@ -6,7 +6,7 @@ from scipy.special import chdtri
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.scoring import log_sum_by_group, scores_log_joint
 from opgd.core.types import FloatArray, IntArray
-from opgd.inspection.projected import ProjectedRows
+from opgd.inspection.projected import Outlines, ProjectedRows
 
 GRID = 300
 """Points along each side of the grid of decision regions."""
@@ -31,10 +31,10 @@ def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray,
     return lengths, np.degrees(np.arctan2(longer[:, 1], longer[:, 0])) % 180
 
 
-def compute_limits(scores: FloatArray, gaussians: ProjectedGaussians, radius: float) -> FloatArray:
+def compute_limits(scores: FloatArray, outlines: Outlines, radius: float) -> FloatArray:
     """Compute plot limits that contain scores and ellipses, with a margin, (2, n_axes)."""
-    extent = radius * np.sqrt(np.diagonal(gaussians.variances, axis1=1, axis2=2))
-    corners = np.vstack([scores, gaussians.means - extent, gaussians.means + extent])
+    extent = radius * np.sqrt(np.diagonal(outlines.covariances, axis1=1, axis2=2))
+    corners = np.vstack([scores, outlines.means - extent, outlines.means + extent])
     low, high = corners.min(axis=0), corners.max(axis=0)
     return np.stack([low - MARGIN * (high - low), high + MARGIN * (high - low)])
 

@@ -27,9 +27,10 @@ def draw_strip(
     heights = np.where(projected.codes < 0, len(projected.names), projected.codes)
     names = [*projected.names, "no label"] if np.any(projected.codes < 0) else list(projected.names)
     if gaussians:
-        places = projected.gaussian_codes + (0 if projected.same_groups else len(names))
+        outlines = projected.outlines
+        places = outlines.codes + (0 if projected.same_groups else len(names))
         for place, mean, length, style in zip(
-            places, projected.means[:, 0], half_lengths, styles, strict=True
+            places, outlines.means[:, 0], half_lengths, styles, strict=True
         ):
             line = {"color": style.color, "linewidth": 2.2, "zorder": 3}
             ax.plot([mean - length, mean + length], [place + 0.4] * 2, **line)

@@ -15,7 +15,7 @@ from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, im
 from opgd.plotting._scatter import MAX_NAMES, draw_ellipses, draw_rows, make_row_handles
 from opgd.plotting._styles import INK, Style, make_class_styles
 from opgd.plotting._text import format_names
-from opgd.plotting.projection import MAX_ROWS, get_gaussian_styles
+from opgd.plotting.projection import MAX_ROWS, get_gaussian_styles, name_outline
 
 MAX_AXES = 4
 MAX_INSIDE = 8
@@ -141,7 +141,7 @@ class PairsDisplay:
             from matplotlib.lines import Line2D
 
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            names.append(f"ellipse: {100 * self.level:.3g}% region of a\nGaussian of the model")
+            names.append(f"ellipse: {100 * self.level:.3g}% region of a\n{name_outline(projected)}")
         outside = many and ax is None  # there is little room above the diagonal
         anchor = grid[0, 0].figure if outside else grid[0, 0]
         draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)
@@ -157,13 +157,14 @@ class PairsDisplay:
         projected = self._projected
         draw_rows(ax, projected.scores[:, pair], projected.codes, styles)
         if outlines is not None:
-            covariances = projected.covariances[:, pair][:, :, pair]
+            ellipses = projected.outlines
+            covariances = ellipses.covariances[:, pair][:, :, pair]
             shapes = compute_ellipses(covariances, self.level)
-            draw_ellipses(ax, projected.means[:, pair], *shapes, outlines)
+            draw_ellipses(ax, ellipses.means[:, pair], *shapes, outlines)
             ax.autoscale_view()
 
     def _draw_densities(self, ax: Any, i: int, outlines: list[Style]) -> None:
-        first = np.searchsorted(self.gaussian_codes, np.arange(len(self.densities)))
+        first = np.searchsorted(self._projected.outlines.codes, np.arange(len(self.densities)))
         for k, density in enumerate(self.densities[:, :, i]):
             style = outlines[first[k]]
             ax.plot(self.points[:, i], density, color=style.color, linestyle=style.line)

@@ -73,7 +73,10 @@ class ProjectionDisplay:
         Classes (or clusters) of the Gaussians, indices into `gaussian_names`.
     level : float
         Probability of a Gaussian inside its ellipse.
-    ellipse_lengths, ellipse_angles : ndarrays of shapes (n_gaussians, 2) and (n_gaussians,)
+    ellipse_means, ellipse_codes : ndarrays of shapes (n_ellipses, 2) and (n_ellipses,)
+        Centers of the ellipses, and their classes (or clusters). There is an ellipse for each
+        Gaussian, or for each class if there are more than three Gaussians per class.
+    ellipse_lengths, ellipse_angles : ndarrays of shapes (n_ellipses, 2) and (n_ellipses,)
         Semi-axes, the longer first, and the angle of the longer in degrees.
     axis_labels : list of str
         Labels of the two axes.
@@ -128,13 +131,15 @@ class ProjectionDisplay:
         self.level = level
         n_axes = projected.scores.shape[1]
         radius = compute_region_radius(level, n_axes)
-        self.limits = compute_limits(projected.scores, projected.gaussians, radius)
+        outlines = projected.outlines
+        self.ellipse_means, self.ellipse_codes = outlines.means, outlines.codes
+        self.limits = compute_limits(projected.scores, outlines, radius)
         if n_axes == 2:
-            ellipses = compute_ellipses(projected.covariances, level)
+            ellipses = compute_ellipses(outlines.covariances, level)
             self.ellipse_lengths, self.ellipse_angles = ellipses
         else:
-            self.ellipse_lengths = radius * np.sqrt(projected.covariances[:, 0])
-            self.ellipse_angles = np.zeros(len(projected.means))
+            self.ellipse_lengths = radius * np.sqrt(outlines.covariances[:, 0])
+            self.ellipse_angles = np.zeros(len(outlines.means))
         self.regions = regions
         self.arrows = arrows
 
@@ -275,10 +280,11 @@ class ProjectionDisplay:
             tints = make_class_styles(n_groups) if projected.same_groups else [white] * n_groups
             draw_regions(ax, self.regions.grid, self.regions.codes, tints)
         if gaussians:
-            draw_ellipses(ax, projected.means, self.ellipse_lengths, self.ellipse_angles, outlines)
+            centers = self.ellipse_means
+            draw_ellipses(ax, centers, self.ellipse_lengths, self.ellipse_angles, outlines)
             names = get_gaussian_badges(projected)
             if names:
-                draw_badges(ax, projected.means, names, outlines)
+                draw_badges(ax, centers, names, outlines)
         if self.arrows is not None:
             tips = projected.center + self.arrows.factor * self.arrows.shifts
             shown = format_names(self.arrows.names, MAX_ARROW_LABEL)
@@ -301,8 +307,7 @@ class ProjectionDisplay:
         if gaussians:
             handles.append(Line2D([], [], color=INK, linewidth=1.8))
             shape = "ellipse" if is_plane else "bar"
-            owner = "of the model" if projected.same_groups else "of a cluster"
-            names.append(f"{shape}: {100 * self.level:.3g}% region of a\nGaussian {owner}")
+            names.append(f"{shape}: {100 * self.level:.3g}% region of a\n{name_outline(projected)}")
         if mark_errors:
             ring = {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
             handles.append(Line2D([], [], linestyle="", color=INK, **ring))  # type: ignore[arg-type]
@@ -318,12 +323,20 @@ class ProjectionDisplay:
         return handles, names
 
 
+def name_outline(projected: ProjectedRows) -> str:
+    """Return what an ellipse stands for."""
+    if projected.outlines.merged:
+        return "class (as one Gaussian)"
+    return "Gaussian of the model" if projected.same_groups else "Gaussian of a cluster"
+
+
 def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
-    """Return styles of the Gaussians: those of their classes, or black if groups differ."""
+    """Return styles of the ellipses: those of their classes, or black if groups differ."""
+    codes = projected.outlines.codes
     if not projected.same_groups:
-        return [Style(INK, "o", True, "-")] * len(projected.means)
+        return [Style(INK, "o", True, "-")] * len(codes)
     styles = make_class_styles(len(projected.names))
-    return [styles[code] for code in projected.gaussian_codes]
+    return [styles[code] for code in codes]
 
 
 def get_gaussian_badges(projected: ProjectedRows) -> list[str]:
@@ -331,4 +344,4 @@ def get_gaussian_badges(projected: ProjectedRows) -> list[str]:
     names = [name.removeprefix("cluster ") for name in projected.gaussian_names]
     if max(map(len, names)) > MAX_BADGE_LENGTH:
         return []
-    return [format_names([names[code]])[0] for code in projected.gaussian_codes]
+    return [format_names([names[code]])[0] for code in projected.outlines.codes]

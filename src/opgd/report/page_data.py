@@ -16,6 +16,7 @@ from opgd.inspection.estimators import (
 )
 from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
 from opgd.inspection.palette import COLORS, SYMBOLS
+from opgd.inspection.projected import make_outlines
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
 from opgd.inspection.tour import compute_principal_axes, make_tour, to_plain_data
@@ -135,10 +136,11 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
 def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
     """Return means and covariances on the drawn axes, or None if there are too many to draw."""
     gaussians = select_gaussians(estimator, list(range(n_axes)))
-    if len(gaussians.means) > MAX_GAUSSIANS:
+    outlines = make_outlines(gaussians, get_gaussian_groups(estimator))
+    if len(outlines.means) > MAX_GAUSSIANS:
         return None
     return {
-        "groups": get_gaussian_groups(estimator).tolist(),
-        "means": gaussians.means.tolist(),
-        "covariances": gaussians.variances.tolist(),
+        "groups": outlines.codes.tolist(),
+        "means": outlines.means.tolist(),
+        "covariances": outlines.covariances.tolist(),
     }
