@@ -69,8 +69,8 @@ mutation: .venv/.has-test  ## small changes of the core's formulas that its test
 bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
-bench-choosing: .venv/.has-bench  ## test errors of chosen models beside LDA and RDA (long)
-	PYTHONWARNINGS=ignore $(BIN)/python -m benchmarks subclasses neighbors
+bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
+	$(BIN)/python -m benchmarks selection speed calibration
 
 bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
 	$(BIN)/python -m benchmarks clustering orthogonality labels

@@ -72,8 +72,6 @@ def make_opgd_search() -> OPGDClassifierCV:
     """Return a search for the number of axes and the regularization by the log-loss."""
     return OPGDClassifierCV(
         n_components=(9, 13, 20),
-        shrinkage=(0, 0.5),
-        ridge=(0.05, 0.3),
         cv=3,
         scoring="neg_log_loss",
         n_jobs=-1,

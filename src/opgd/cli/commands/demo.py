@@ -44,7 +44,7 @@ def demo(
     (X, y), (X_test, y_test) = _load_and_split(table)
     _write_table(paths["train"], X, y, force, terminal)
     _write_table(paths["test"], X_test, y_test, force, terminal)
-    model = OPGDClassifierCV(AXES[table], shrinkage=(0, 0.5), ridge=(0.05, 0.3), cv=3)
+    model = OPGDClassifierCV(AXES[table], cv=3)
     model.set_params(scoring="neg_log_loss")
     with terminal.show_progress(f"fitting {table}", model):
         model.fit(X, y)
