@@ -20,7 +20,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, LeaveOneGroupOut, train_test_split
+from sklearn.model_selection import (
+    GridSearchCV,
+    LeaveOneGroupOut,
+    ParameterGrid,
+    StratifiedKFold,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -63,6 +69,15 @@ MAX_SECONDS, MAX_RATIO, MAX_LARGE_RATIO = 2.0, 1.0, 0.5
 N_RUNS = 3
 
 
+def make_svc_grid(n_columns: int) -> tuple[Any, dict[str, list[float]]]:
+    """Return an RBF-SVC on standardized features, and a grid of 5 x 5 of its parameters."""
+    grid = {
+        "svc__C": [0.1, 1, 10, 100, 1000],
+        "svc__gamma": [factor / n_columns for factor in (0.1, 0.3, 1, 3, 10)],
+    }
+    return make_pipeline(StandardScaler(), SVC(cache_size=500)), grid
+
+
 class SearchedSVC:
     """RBF-SVC on standardized features, with C and gamma from a grid of 5 x 5 by 5 folds."""
 
@@ -71,11 +86,7 @@ class SearchedSVC:
 
     def fit(self, X: FloatArray, y: AnyArray) -> "SearchedSVC":
         """Select the parameters, on a stratified sample if there are many rows, and fit."""
-        pipeline = make_pipeline(StandardScaler(), SVC(cache_size=500))
-        grid = {
-            "svc__C": [0.1, 1, 10, 100, 1000],
-            "svc__gamma": [factor / X.shape[1] for factor in (0.1, 0.3, 1, 3, 10)],
-        }
+        pipeline, grid = make_svc_grid(X.shape[1])
         sample, labels = X, y
         if self.max_rows is not None and len(X) > self.max_rows:
             sample, _, labels, _ = train_test_split(
@@ -393,23 +404,37 @@ def show_speed(console: Console) -> bool:
         table,
         f"Minimum of {N_RUNS} interleaved runs, one thread. Bound: {MAX_SECONDS:g} s or the grid "
         f"of 5 x 5 with 5 folds, refit included; simulated: {MAX_LARGE_RATIO:g} of the grid, and "
-        "the number of Gaussians within a factor of two of the truth (one run each).",
+        "the number of Gaussians within a factor of two of the truth (one run; the grid is stopped "
+        "when the bound is reached).",
     )
     return kept
 
 
+def seconds_of_grid(X: FloatArray, y: AnyArray, most: float) -> float:
+    """Return the CPU seconds of the SVC's grid, which is stopped after `most` seconds."""
+    begin = time.process_time()
+    pipeline, grid = make_svc_grid(X.shape[1])
+    for train, test in StratifiedKFold(5).split(X, y):
+        for parameters in ParameterGrid(grid):
+            pipeline.set_params(**parameters).fit(X[train], y[train]).score(X[test], y[test])
+            if time.process_time() - begin > most:
+                return time.process_time() - begin
+    return time.process_time() - begin
+
+
 def _show_large(table: Any) -> bool:
     X, y = make_large_table()
-    models: list[Any] = [OPGDClassifierCV(), SearchedSVC()]
-    ours, theirs = (cpu_seconds(model, X, y) for model in models)
-    number = len(models[0].gaussian_classes_) / 26
+    model = OPGDClassifierCV()
+    ours = cpu_seconds(model, X, y)
+    theirs = seconds_of_grid(X, y, ours / MAX_LARGE_RATIO)
+    number = len(model.gaussian_classes_) / 26
     kept = ours <= MAX_LARGE_RATIO * theirs and 2 <= number <= 8
     table.add_row(
         f"simulated, 26 classes of 4 Gaussians ({number:.1f} found)",
         str(len(X)),
         f"{ours:.1f}",
-        f"{theirs:.1f}",
-        f"{ours / theirs:.2f}",
+        f"> {theirs:.1f}",
+        f"< {ours / theirs:.2f}",
         verdict(bool(kept)),
     )
     return bool(kept)
