@@ -9,8 +9,10 @@ import pytest
 from opgd._fit.problem import pose, prepare
 from opgd.core.curvature import estimate_scaling, span_krylov_space
 from opgd.core.engines import RowEngine
+from opgd.core.penalties import Orthonormality
 from opgd.core.solvers import CALLBACK, CONVERGED, maximize
-from opgd.core.starts import lda_axes
+from opgd.core.starts import lda_axes, normalize_rows
+from tests.core.problems import KINDS, small_objective
 
 SHAPE = (2, 6)
 
@@ -119,3 +121,17 @@ def test_a_callback_gets_directions_and_stops_a_scaled_search(quadratic):
     assert result.message == CALLBACK
     assert not result.converged
     assert quadratic.value(seen[0][0]) == pytest.approx(seen[0][1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("penalized", [False, True])
+def test_scaled_searches_work_with_every_target_and_penalty(kind, penalized, rng):
+    penalty = Orthonormality(1.0, np.eye(6)) if penalized else None
+    objective = small_objective(rng, kind=kind, penalty=penalty, n_rows=3000)
+    sample = replace(objective, engine=objective.engine.sample(1500))
+    start = normalize_rows(rng.normal(size=(2, 6)))
+    plain = maximize(objective, start)
+    scaled = maximize(objective, start, make_scaling=partial(estimate_scaling, sample, 12))
+    assert scaled.value > objective.value(start)
+    assert scaled.value >= plain.value - 0.02 * abs(plain.value)
+    assert scaled.value == pytest.approx(objective.value(scaled.directions), rel=1e-12)

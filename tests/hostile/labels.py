@@ -139,13 +139,14 @@ def boolean_labels(model):
 
 @hostile(
     "a single class",
-    f"always predicted; {REFUSED} from `FlexibleDiscriminantAnalysis`, which needs at least two",
+    f"always predicted; {REFUSED} from `FlexibleDiscriminantAnalysis` and `OPGDClassifierCV`, "
+    "which need at least two",
     to=classifies,
 )
 def one_class(model):
     X, _ = table()
     labels = np.full(len(X), "only")
-    if name_of(model) == "FlexibleDiscriminantAnalysis":
+    if name_of(model) in ("FlexibleDiscriminantAnalysis", "OPGDClassifierCV"):
         fit_refused(model, X, labels, "only one class")
         return
     fits(model, X, labels)
