@@ -264,9 +264,10 @@ def test_prediction_is_the_most_probable_class(cancer):
 def test_given_priors_replace_the_background(cancer):
     X, y = cancer
     model = OPGDClassifierCV(2, cv=3, **PAPER).fit(X, y)
-    least = model.predict_proba(X, priors=[0.999, 0.001]).min(axis=0)
-    assert least[0] >= 0.999 * model.background_ * (1 - 1e-9)
-    assert least[1] < 0.5 * model.background_
+    new = np.array([0.9, 0.1])
+    expected = model.predict_proba(X) * new / model.priors_  # Bayes' rule
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X, priors=new), expected, atol=1e-12)
 
 
 def test_corrected_error_is_no_lower_than_the_selected_one(cancer):
@@ -571,3 +572,29 @@ def test_labels_that_are_probably_something_else_are_named(rng):
     counts = np.repeat(np.arange(24), 5)
     with pytest.warns(DataWarning, match="24 different numbers in 120 samples.* regressor"):
         OPGDClassifierCV(1, **PAPER).fit(X, counts)
+
+
+def test_order_of_the_splits_does_not_matter(cancer):
+    X, y = cancer
+    splits = list(GroupKFold(3).split(X, y, np.arange(len(y)) // 100))
+    arguments = {"n_components": (1, 2), **PAPER}
+    first, second = (
+        OPGDClassifierCV(cv=cv, **arguments).fit(X, y) for cv in (splits, splits[::-1])
+    )
+    assert first.best_params_ == second.best_params_
+    assert first.temperature_ == pytest.approx(second.temperature_, rel=1e-3)
+    assert first.background_ == pytest.approx(second.background_, rel=1e-2)
+
+
+def test_a_class_without_weight_is_no_class_in_given_splits(rng):
+    cells = rng.integers(0, 3, size=(320, 2))
+    X, y = 5.0 * cells + rng.normal(size=(320, 2)), cells.sum(axis=1) % 2
+    y[:20] = 2
+    weights = np.where(y == 2, 0.0, 1.0)
+    model = OPGDClassifierCV(cv=StratifiedKFold(3)).fit(X, y, sample_weight=weights)
+    assert list(model.classes_) == [0, 1]
+    assert len(model.gaussian_classes_) > 2
+
+
+def test_no_scorer_means_accuracy(wine):
+    assert OPGDClassifierCV(**SMALL, scoring=None).fit(*wine).best_score_ > 0.9

@@ -18,7 +18,7 @@ from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.calibration import Calibration, fit_calibration
 from opgd._model_selection.correction import correct_error
-from opgd._model_selection.folds import Fold, Outcome, Sample, try_models
+from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.stages import Request, StagedSearch
@@ -115,26 +115,31 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         them.
     shrinkage : float, "auto" or sequence of these, default=None
         Values to try; see `OPGDClassifier`. Given values are tried in all combinations with those
-        of the other parameters. None selects among 0, 0.1, 0.3 and 0.6 (and 0.9 for RDA).
+        of the other parameters. None selects among 0, 0.1, 0.3 and 0.6. RDA is tried with these
+        values, 0.9 and given values in any case.
     ridge : float, "auto" or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None selects among "auto", 0.05 and 0.2.
     n_subclasses : int, "auto", dict or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None tries 1, 2, 4, 8, 16 and 32 Gaussians per class
         until three successive numbers bring no improvement; a class has at most one Gaussian for
-        four of its samples. Pass 1 for one Gaussian per class.
+        four of its samples. Pass 1 for one Gaussian per class. LDA, with one Gaussian per class,
+        is a candidate in any case.
     covariance_type : {"diag", "full"} or sequence of these, default=None
-        Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag".
+        Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag". RDA,
+        which has full covariances on all components, is a candidate in any case.
     cv : int, float, splitter or iterable of splits, default=5
         Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
         is the fraction of samples in a single stratified validation set (as in the paper). A
         splitter or an iterable of (train, test) indices is used as in `GridSearchCV`.
-    scoring : str or callable, default="accuracy"
+    scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
-        if ``calibrate=True``; all other scorers are applied to uncalibrated models.
+        if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
+        accuracy.
     calibrate : bool, default=True
         Whether to fit the temperature and the background on held-out samples. Calibration usually
-        improves the predicted probabilities. A predicted class can change only where two classes
-        are nearly equally probable, in favor of the class with the larger prior.
+        improves the predicted probabilities. A predicted class changes only in favor of a class
+        with a larger prior, and only if the difference of the two posteriors without background
+        is at most :math:`\varepsilon / (1 - \varepsilon)` times the difference of the priors.
     rule : {"best", "one_se"}, default="best"
         How to select a model. "best" selects the model with the highest mean score, except that
         fewer Gaussians are preferred within half a standard error of the best; ties are broken by
@@ -268,8 +273,13 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
         progress = TaskProgress(self, data, None)
-        folds = self._make_folds(sample, splits)
-        ranking = Ranking(self.scoring == "neg_log_loss", self.calibrate)
+        scorer = None if self._is_quick() else get_scorer(self.scoring)
+        folds = make_folds(sample, splits, scorer)
+        ranking = Ranking(
+            by_log_loss=self.scoring == "neg_log_loss",
+            calibrate=self.calibrate,
+            by_accuracy=self.scoring in (None, "accuracy"),
+        )
         models = self._search(sample, folds, rank, ranking, progress)
         table = tabulate(
             models,
@@ -381,7 +391,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
 
     def _is_quick(self) -> bool:
         """Return whether the score follows from log joint densities, without a scorer."""
-        return isinstance(self.scoring, str) and self.scoring in QUICK_SCORINGS
+        return self.scoring is None or (
+            isinstance(self.scoring, str) and self.scoring in QUICK_SCORINGS
+        )
 
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
@@ -408,7 +420,11 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
                 use: {name: value[present] for name, value in values.items()}
                 for use, values in metadata.items()
             }
-        classes, codes = encode_labels(y)
+        is_used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
+        # samples of weight 0 may be in the splits that were passed, but are in no fit
+        classes, used_codes = encode_labels(y, is_used)
+        codes = np.zeros(len(y), dtype=np.intp)
+        codes[is_used] = used_codes
         _check_classes(classes, codes)
         return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
@@ -470,11 +486,6 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             )
         return splits
 
-    def _make_folds(self, sample: Sample, splits: list[tuple[IntArray, IntArray]]) -> list[Fold]:
-        scorer = None if self._is_quick() else get_scorer(self.scoring)
-        n_total = float(sum(len(sample.positions(test)) for _, test in splits))
-        return [Fold(sample, *split, scorer, n_total) for split in splits]
-
     def _search(
         self,
         sample: Sample,
@@ -520,7 +531,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         )
         codes = np.concatenate([fold.test.codes for fold in folds])
         weights = np.concatenate([fold.test_weights for fold in folds])
-        return fit_calibration(log_joint, codes, weights, folds[0].priors)
+        true_priors = np.concatenate([fold.true_priors for fold in folds])
+        return fit_calibration(log_joint, codes, weights, true_priors)
 
     def _best_components(self, table: dict[str, Any], best: int, model: Model) -> AnyArray | None:
         """Return the components from the split on which the selected model scored best.
@@ -548,7 +560,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         a higher log-likelihood from another start does not show.
         """
         model = OPGDClassifier(**params, n_jobs=self.n_jobs)
-        if components is None:
+        if components is None or len(components) != params["n_components"]:
             return model.fit(X, y, sample_weight)
         init = model.init
         model.set_params(init=components).fit(X, y, sample_weight)

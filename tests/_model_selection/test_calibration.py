@@ -15,18 +15,21 @@ from opgd._model_selection.calibration import (
 )
 from opgd.core.fitted import mix_background
 
+PRIORS = np.array([0.6, 0.3, 0.1])
+
 
 @pytest.fixture
 def held_out(rng):
-    """Overconfident log joints, their classes, weights and priors."""
+    """Overconfident log joints, classes, weights, and the priors of the classes."""
     n = 4000
     codes = rng.choice(3, n, p=[0.6, 0.3, 0.1])
     log_joint = 2.0 * rng.normal(size=(n, 3)) + 3.0 * np.eye(3)[codes]
-    return 5.0 * log_joint, codes, rng.uniform(0.5, 2, n), np.array([0.6, 0.3, 0.1])
+    return 5.0 * log_joint, codes, rng.uniform(0.5, 2, n), PRIORS[codes]
 
 
-def direct_loss(log_joint, codes, weights, priors, temperature, share):
-    posteriors = (1 - share) * softmax(log_joint / temperature, axis=1) + share * priors
+def direct_loss(log_joint, codes, weights, true_priors, temperature, share):
+    assert np.array_equal(true_priors, PRIORS[codes])
+    posteriors = (1 - share) * softmax(log_joint / temperature, axis=1) + share * PRIORS
     return -weights @ np.log(posteriors[np.arange(len(codes)), codes])
 
 
@@ -41,11 +44,11 @@ def test_losses_are_those_of_the_formula(held_out):
 
 
 def test_mixture_is_the_log_of_the_formula(held_out):
-    log_joint, _, _, priors = held_out
-    expected = np.log(0.9 * softmax(log_joint, axis=1) + 0.1 * priors)
-    np.testing.assert_allclose(mix_background(log_joint, 0.1, priors), expected, rtol=1e-10)
+    log_joint = held_out[0]
+    expected = np.log(0.9 * softmax(log_joint, axis=1) + 0.1 * PRIORS)
+    np.testing.assert_allclose(mix_background(log_joint, 0.1, PRIORS), expected, rtol=1e-10)
     np.testing.assert_allclose(
-        mix_background(log_joint, 0.0, priors), np.log(softmax(log_joint, axis=1)), atol=1e-9
+        mix_background(log_joint, 0.0, PRIORS), np.log(softmax(log_joint, axis=1)), atol=1e-9
     )
 
 
@@ -60,9 +63,8 @@ def test_calibration_is_a_minimum(held_out):
 
 
 def test_gradient_agrees_with_central_differences(held_out, rng):
-    log_joint, codes, weights, priors = held_out
-    log_joint[:5, 2] = -np.inf
-    objective = _HeldOutLikelihood(log_joint, codes, weights, priors)
+    held_out[0][:5, 2] = -np.inf
+    objective = _HeldOutLikelihood(*held_out)
     at, step = np.array([[0.4, -1.0]]), rng.normal(size=(1, 2))
     ahead, behind = (objective.value(at + sign * 1e-6 * step) for sign in (1, -1))
     slope = np.sum(objective.value_and_gradient(at)[1] * step)
@@ -72,7 +74,7 @@ def test_gradient_agrees_with_central_differences(held_out, rng):
 def test_perfect_predictions_do_not_become_certain(rng):
     codes = rng.integers(0, 2, 50)
     log_joint = 10.0 * np.eye(2)[codes]
-    fitted = fit_calibration(log_joint, codes, np.ones(50), np.array([0.5, 0.5]))
+    fitted = fit_calibration(log_joint, codes, np.ones(50), np.full(50, 0.5))
     assert 0.25 <= fitted.temperature <= 1
     assert fitted.background >= least_background(50) * (1 - 1e-12)
 
@@ -80,7 +82,7 @@ def test_perfect_predictions_do_not_become_certain(rng):
 def test_one_excluded_sample_does_not_determine_the_temperature(rng):
     codes = rng.integers(0, 2, 400)
     log_joint = 3.0 * np.eye(2)[codes] + rng.normal(size=(400, 2))
-    priors = np.array([0.5, 0.5])
+    priors = np.full(400, 0.5)
     before = fit_calibration(log_joint, codes, np.ones(400), priors)
     log_joint[0, codes[0]] = -1e6
     after = fit_calibration(log_joint, codes, np.ones(400), priors)

@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from opgd import OPGDClassifier
-from opgd._model_selection.folds import Fold, Sample, limit_numbers, try_models
+from opgd._model_selection.folds import Sample, limit_numbers, make_folds, try_models
 from opgd._model_selection.path import Setting
 
 SETTINGS = [
@@ -23,7 +23,7 @@ def fold():
     X, y = load_wine(return_X_y=True)
     train, test = train_test_split(np.arange(len(y)), stratify=y, random_state=0)
     sample = Sample(X, y.astype(np.intp), None, np.arange(3))
-    return Fold(sample, train, test, None, float(len(test)))
+    return make_folds(sample, [(train, test)])[0]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -51,7 +51,7 @@ def test_the_lda_end_is_lda():
     X, y = load_wine(return_X_y=True)
     everyone = np.arange(len(y))
     sample = Sample(X, y.astype(np.intp), None, np.arange(3))
-    fold = Fold(sample, everyone, everyone, None, float(len(y)))
+    fold = make_folds(sample, [(everyone, everyone)])[0]
     last = fold.try_models(Setting("diag", 1, 1.0, 0.0, "lda"), [1, 2])[-1]
     expected = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     assert last.n_components == 2
@@ -81,14 +81,33 @@ def test_numbers_of_gaussians_are_limited_by_the_samples_of_a_class():
 
 def test_a_class_missing_from_the_training_samples_has_no_density(rng):
     X, codes = rng.normal(size=(30, 3)), np.arange(30) % 3
-    fold = Fold(
-        Sample(X, codes, None, np.arange(3)),
-        np.flatnonzero(codes < 2),
-        np.flatnonzero(codes >= 0),
-        None,
-        30.0,
-    )
+    sample = Sample(X, codes, None, np.arange(3))
+    fold = make_folds(sample, [(np.flatnonzero(codes < 2), np.arange(30))])[0]
     outcome = fold.try_models(Setting("diag", 1, 0.1, 0.1), [1])[0]
     assert np.all(np.isneginf(fold.log_joint(outcome)[:, 2]))
     assert np.all(np.isfinite(outcome.losses))
     assert np.all(outcome.wrong[codes == 2])
+
+
+def test_samples_held_out_twice_count_once(fold):
+    split = (fold.train_indices, fold.test_indices)
+    once, twice = make_folds(fold.sample, [split]), make_folds(fold.sample, [split, split])
+    assert once[0].n_total == twice[0].n_total == len(fold.test.X)
+    setting = Setting("full", 1, 0.3, 0.0, "rda")
+    single = once[0].try_models(setting, [1])[0]
+    double = [part.try_models(setting, [1])[0] for part in twice]
+    np.testing.assert_allclose(sum(o.losses for o in double), single.losses)
+    assert sum(o.weight for o in double) == pytest.approx(single.weight)
+
+
+def test_a_weight_of_two_is_two_samples(fold):
+    X, codes = fold.sample.X, fold.sample.codes
+    split = (fold.train_indices, fold.test_indices)
+    weighted = Sample(X, codes, np.full(len(X), 2.0), fold.sample.classes)
+    repeated = Sample(np.vstack([X, X]), np.tile(codes, 2), None, fold.sample.classes)
+    both = [np.concatenate([part, part + len(X)]) for part in split]
+    setting = Setting("full", 1, 0.3, 0.0, "rda")
+    first = make_folds(weighted, [split])[0].try_models(setting, [1])[0]
+    second = make_folds(repeated, [both])[0].try_models(setting, [1])[0]
+    np.testing.assert_allclose(first.losses, second.losses, rtol=1e-6)
+    assert first.error == pytest.approx(second.error)

@@ -1,11 +1,13 @@
 """Which of several models is selected, and the correction of its error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from opgd._model_selection.calibration import TEMPERATURES, make_shares
 from opgd._model_selection.correction import correct_error
-from opgd._model_selection.folds import Fold, Outcome, Sample
+from opgd._model_selection.folds import Outcome, Sample, make_folds
 from opgd._model_selection.path import Setting
 from opgd._model_selection.ranking import Model, Ranking
 
@@ -19,6 +21,7 @@ def make_model(errors, n_gaussians=2, n_parameters=10, loss=0.5, wrong=None):
             Outcome(
                 Setting("diag", 1, 0.0, 0.0),
                 1,
+                1,
                 n_gaussians,
                 n_parameters,
                 1 - float(np.mean(part)),
@@ -26,7 +29,7 @@ def make_model(errors, n_gaussians=2, n_parameters=10, loss=0.5, wrong=None):
                 part,
                 losses,
                 100 * loss,
-                100.0,
+                np.ones(100),
                 None,
             )
             for part in wrong
@@ -54,14 +57,25 @@ def test_fewer_gaussians_win_within_half_a_standard_error():
     assert Ranking().best([many, near]) is many
 
 
+def test_units_of_a_score_do_not_matter():
+    many = make_model([0.1, 0.1], n_gaussians=16)
+    one = make_model([0.4, 0.4], n_gaussians=1)
+    for model in (many, one):
+        for k, outcome in enumerate(model.outcomes):
+            model.outcomes[k] = replace(outcome, score=1e-3 * outcome.score)
+    assert Ranking(by_accuracy=False).preferred([many, one]) is many
+
+
 def test_log_loss_as_score():
     accurate, calibrated = make_model([0.1], loss=0.9), make_model([0.2], loss=0.3)
-    assert Ranking(by_log_loss=True).preferred([accurate, calibrated]) is calibrated
+    assert (
+        Ranking(by_log_loss=True, by_accuracy=False).preferred([accurate, calibrated]) is calibrated
+    )
 
 
 def make_fold(n_samples):
     sample = Sample(np.zeros((n_samples, 1)), np.zeros(n_samples, int), None, np.arange(1))
-    return Fold(sample, np.arange(n_samples), np.arange(n_samples), None, float(n_samples))
+    return make_folds(sample, [(np.arange(n_samples), np.arange(n_samples))])[0]
 
 
 def test_error_of_a_single_model_needs_no_correction():
@@ -80,3 +94,16 @@ def test_correction_undoes_the_selection_of_equal_models(rng):
         assert models[best].error < 0.45
         differences.append(corrected - 0.5)
     assert abs(np.mean(differences)) < 0.03
+
+
+def test_repeated_predictions_are_drawn_together(rng):
+    wrong = rng.random((20, 60)) < 0.5
+    once = [make_model([0.5], wrong=[row]) for row in wrong]
+    thrice = [make_model([0.5] * 3, wrong=[row] * 3) for row in wrong]
+    sample = Sample(np.zeros((60, 1)), np.zeros(60, int), None, np.arange(1))
+    splits = [(np.arange(60), np.arange(60))]
+    errors = [
+        correct_error(models, 0, make_folds(sample, splits * k))
+        for models, k in ((once, 1), (thrice, 3))
+    ]
+    assert errors[0] == pytest.approx(errors[1])

@@ -97,17 +97,18 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
         """Return log(pi_k phi_k) of the classes, divided by the temperature, (n, K).
 
         With a background, these are the log posteriors that contain it. Given priors replace those
-        of the fit in both.
+        of the fit by Bayes' rule, also in the background.
         """
         X = self._check_rows(X)
         with one_blas_thread():
             by_class = self._projection.class_log_joint(X)
-        used = self.priors_
-        if priors is not None:
-            used = check_priors(priors, self.classes_, self.priors_)
-            by_class += np.log(used) - np.log(self.priors_)
         share = self._projection.background
-        return mix_background(by_class, share, used) if share > 0 else by_class
+        if share > 0:
+            by_class = mix_background(by_class, share, self.priors_)
+        if priors is not None:
+            new = check_priors(priors, self.classes_, self.priors_)
+            by_class += np.log(new) - np.log(self.priors_)
+        return by_class
 
 
 def describe_projection(estimator: Any, projection: FittedProjection) -> dict[str, AnyArray | int]:

@@ -51,7 +51,11 @@ def make_shares(n_samples: float) -> FloatArray:
 
 
 def compute_losses(
-    log_joint: FloatArray, codes: IntArray, weights: FloatArray, priors: FloatArray, n_total: float
+    log_joint: FloatArray,
+    codes: IntArray,
+    weights: FloatArray,
+    true_priors: FloatArray,
+    n_total: float,
 ) -> FloatArray:
     """Return weighted sums of log-losses by temperature and share, (n_temperatures, n_shares).
 
@@ -60,11 +64,11 @@ def compute_losses(
     Parameters
     ----------
     log_joint : ndarray of shape (n, K)
-    priors : ndarray of shape (K,)
-    n_total : number of held-out samples of all splits
+    true_priors : ndarray of shape (n,), prior probabilities of the classes of the samples
+    n_total : total weight of the held-out samples of all splits
     """
     shares = make_shares(n_total)
-    background = shares * priors[codes, None]  # (n, n_shares)
+    background = shares * true_priors[:, None]  # (n, n_shares)
     relative = log_joint - log_joint.max(axis=1, keepdims=True)
     rows = np.arange(len(codes))
     losses = np.empty((len(TEMPERATURES), len(shares)))
@@ -91,7 +95,7 @@ def compare_at(losses: FloatArray) -> tuple[int, int]:
 
 
 def fit_calibration(
-    log_joint: FloatArray, codes: IntArray, weights: FloatArray, priors: FloatArray
+    log_joint: FloatArray, codes: IntArray, weights: FloatArray, true_priors: FloatArray
 ) -> Calibration:
     """Return the temperature and the share that minimize the penalized loss of held-out samples.
 
@@ -99,9 +103,9 @@ def fit_calibration(
     the values at which models are compared.
     """
     total = float(weights.sum())
-    losses = compute_losses(log_joint, codes, weights, priors, total)
+    losses = compute_losses(log_joint, codes, weights, true_priors, total)
     i, j = compare_at(losses)
-    objective = _HeldOutLikelihood(log_joint, codes, weights, priors)
+    objective = _HeldOutLikelihood(log_joint, codes, weights, true_priors)
     start = objective.encode(float(TEMPERATURES[i]), float(make_shares(total)[j]))
     return objective.decode(maximize(objective, start).directions)
 
@@ -110,12 +114,12 @@ class _HeldOutLikelihood:
     """Mean log posterior less the penalty, by log T and by the logit of e within its bounds."""
 
     def __init__(
-        self, log_joint: FloatArray, codes: IntArray, weights: FloatArray, priors: FloatArray
+        self, log_joint: FloatArray, codes: IntArray, weights: FloatArray, true_priors: FloatArray
     ) -> None:
         relative = log_joint - log_joint.max(axis=1, keepdims=True)
         self.relative = np.maximum(relative, LEAST_LOG_RATIO)  # finite: a product with 0 must be 0
         self.rows, self.codes = np.arange(len(codes)), codes
-        self.weights, self.background = weights, priors[codes]
+        self.weights, self.background = weights, true_priors
         self.least = least_background(float(weights.sum()))
         self.width = max(MAX_SHARE, 2 * self.least) - self.least
 

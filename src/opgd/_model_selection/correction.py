@@ -29,12 +29,15 @@ def correct_error(models: list[Model], best: int, folds: list[Fold]) -> float:
     # the first of several models with the smallest error is selected: sort by log-loss
     wrong = wrong[np.argsort([model.loss for model in models], kind="stable")].astype(np.float64)
     weights = np.concatenate([fold.test_weights for fold in folds])
-    n_samples = len(weights)
+    # predictions of a sample in several splits are drawn together
+    positions = np.concatenate([fold.sample.positions(fold.test_indices) for fold in folds])
+    samples = np.unique(positions, return_inverse=True)[1]
+    n_samples = int(samples.max()) + 1
     rng = np.random.RandomState(0)
     errors: list[float] = []
     for _ in range(0, N_RESAMPLES, BLOCK):
         drawn = rng.randint(n_samples, size=(BLOCK, n_samples))
-        counts = np.stack([np.bincount(row, minlength=n_samples) for row in drawn])
+        counts = np.stack([np.bincount(row, minlength=n_samples)[samples] for row in drawn])
         inside, outside = counts * weights, (counts == 0) * weights  # (BLOCK, n)
         inside_errors = inside @ wrong.T / inside.sum(axis=1, keepdims=True)  # (BLOCK, n_models)
         selected = inside_errors.round(12).argmin(axis=1)

@@ -35,7 +35,10 @@ class Outcome:
     """Results of one model on the held-out samples of one split."""
 
     setting: Setting
+    count: int
+    """Requested number of components, or `ALL_COMPONENTS` for RDA."""
     n_components: int
+    """Number of components; the training samples of a split may span fewer dimensions."""
     n_gaussians: int
     n_parameters: int
     score: float
@@ -43,16 +46,13 @@ class Outcome:
     wrong: AnyArray  # (n,), whether each held-out sample is misclassified
     losses: FloatArray  # sums of log-losses by temperature and share of the background
     raw_loss: float  # sum of log-losses without calibration
-    weight: float  # of the held-out samples
+    weights: FloatArray  # (n,), of the held-out samples
     components: AnyArray | None  # (n_components, n_features), None for all components
 
     @property
-    def count(self) -> int:
-        """Return the number of components, or `ALL_COMPONENTS` for RDA.
-
-        The ranks of the training samples may differ between splits.
-        """
-        return ALL_COMPONENTS if self.setting.end == "rda" else self.n_components
+    def weight(self) -> float:
+        """Return the total weight of the held-out samples."""
+        return float(self.weights.sum())
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,8 @@ class Sample:
 
     @property
     def counts(self) -> FloatArray:
-        """Return the total weight of each class, (K,); weights are scaled to counts."""
-        weights = np.ones(len(self.X)) if self.weights is None else self.weights
-        scaled = scale_to_counts(weights)
-        return np.bincount(self.codes, scaled, len(self.classes)).astype(np.float64)
+        """Return the total weight of each class, (K,)."""
+        return np.bincount(self.codes, self.weights, len(self.classes)).astype(np.float64)
 
     def rank(self) -> int:
         """Return the rank of the centered samples with positive weight."""
@@ -94,6 +92,21 @@ class Sample:
         engine = RowEngine(weighted.X, weighted.codes, weighted.weights)
         with one_blas_thread():
             return int(frame_samples(engine).basis.shape[1])
+
+
+def make_folds(
+    sample: Sample,
+    splits: Sequence[tuple[IntArray, IntArray]],
+    scorer: Callable[..., float] | None = None,
+) -> list["Fold"]:
+    """Return the folds of a cross-validation; weights are scaled to counts."""
+    if sample.weights is not None:
+        sample = replace(sample, weights=scale_to_counts(sample.weights))
+    held_out = [sample.positions(test) for _, test in splits]
+    n_times = np.bincount(np.concatenate(held_out), minlength=len(sample.X))
+    weights = np.ones(len(sample.X)) if sample.weights is None else sample.weights
+    n_total = float(weights[n_times > 0].sum())
+    return [Fold(sample, train, test, scorer, n_times, n_total) for train, test in splits]
 
 
 def try_models(
@@ -117,14 +130,16 @@ def limit_numbers(setting: Setting, classes: AnyArray, counts: FloatArray) -> In
 class Fold:
     """One split: training samples, prepared once for any number of models, and held-out samples.
 
-    `scorer` is a scikit-learn scorer, or None for accuracy. `n_total` is the number of held-out
-    samples of all splits.
+    `scorer` is a scikit-learn scorer, or None for accuracy. `n_times` (n,) is the number of splits
+    in which each sample is held out, and `n_total` the total weight of the held-out samples, each
+    counted once.
     """
 
     sample: Sample
     train_indices: IntArray
     test_indices: IntArray
     scorer: Callable[..., float] | None
+    n_times: IntArray
     n_total: float
 
     @cached_property
@@ -154,15 +169,20 @@ class Fold:
 
     @cached_property
     def test_weights(self) -> FloatArray:
-        """Weights of the held-out samples, scaled to counts."""
-        weights = self.test.weights
-        return scale_to_counts(np.ones(len(self.test.X)) if weights is None else weights)
+        """Weights of the held-out samples, divided by how often they are held out."""
+        weights = np.ones(len(self.test.X)) if self.test.weights is None else self.test.weights
+        return weights / self.n_times[self.sample.positions(self.test_indices)]
 
     @cached_property
     def priors(self) -> FloatArray:
         """Shares of the classes among the training samples, (K,), by Laplace's rule."""
         counts = self.train.counts + 1.0
         return counts / counts.sum()
+
+    @property
+    def true_priors(self) -> FloatArray:
+        """Priors of the classes of the held-out samples, (n,)."""
+        return self.priors[self.test.codes]
 
     def try_models(
         self, setting: Setting, counts: Sequence[int], initial: AnyArray | None = None
@@ -179,7 +199,9 @@ class Fold:
                     directions = convert_components(problem, initial)
             path: list[Outcome] = []
             for step in model_directions(problem, setting, counts, directions):
-                path.append(self._evaluate(problem, step, setting))
+                requested = min((q for q in counts if q >= len(step)), default=len(step))
+                count = ALL_COMPONENTS if setting.end == "rda" else requested
+                path.append(self._evaluate(problem, step, setting, count))
                 if _has_stalled(path):
                     break
         return path
@@ -213,7 +235,9 @@ class Fold:
         log_joint[:, self.present] = problem.project(directions).class_log_joint(self.test.X)
         return log_joint
 
-    def _evaluate(self, problem: Problem, directions: FloatArray, setting: Setting) -> Outcome:
+    def _evaluate(
+        self, problem: Problem, directions: FloatArray, setting: Setting, count: int
+    ) -> Outcome:
         """Return the results of the model of a setting with these directions."""
         test, weights = self.test, self.test_weights
         log_joint = self._log_joint(problem, directions)
@@ -227,15 +251,16 @@ class Fold:
         components = problem.coordinates.components(directions)
         return Outcome(
             setting,
+            count,
             len(directions),
             len(problem.gaussian_classes),
             count_parameters(problem, setting, len(directions)),
             score,
             error,
             wrong,
-            compute_losses(log_joint, test.codes, weights, self.priors, self.n_total),
+            compute_losses(log_joint, test.codes, weights, self.true_priors, self.n_total),
             raw_loss(log_joint, test.codes, weights),
-            float(weights.sum()),
+            weights,
             None if setting.end == "rda" else components,
         )
 

@@ -80,10 +80,12 @@ class Ranking:
     ----------
     by_log_loss : whether the score is the negative log-loss
     calibrate : whether log-losses are those of calibrated probabilities
+    by_accuracy : whether the score is the accuracy
     """
 
     by_log_loss: bool = False
     calibrate: bool = True
+    by_accuracy: bool = True
 
     def split_scores(self, model: Model) -> FloatArray:
         """Return the score on each split, (n_splits,)."""
@@ -121,7 +123,7 @@ class Ranking:
             near = self._near(models, best, self._standard_error(best))
             return min(near, key=lambda model: (model.n_parameters, self.key(model)))
         error = self._standard_error(best)
-        if not self.by_log_loss:
+        if self.by_accuracy:
             # few splits may agree by chance: no less than the error of a share of wrong samples
             error = max(error, binomial_error(best.error, best.weight))
         near = self._near(models, best, TIE * error)

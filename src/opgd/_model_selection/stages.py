@@ -145,9 +145,13 @@ class StagedSearch:
             return
         explicit = [float(s) for s in self.given.get("shrinkage", []) if s != "auto"]
         shrinkages = sorted({*RDA_SHRINKAGES, *explicit})
-        first = Setting("full", 1, 0.1, ridges[0], "rda")
+        numbers = self.given.get("n_subclasses", [1])
         self._try(
-            [Request(replace(first, shrinkage=shrinkage), counts) for shrinkage in shrinkages]
+            [
+                Request(Setting("full", number, shrinkage, ridges[0], "rda"), counts)
+                for number in numbers
+                for shrinkage in shrinkages
+            ]
         )
         best = self._best(_is_rda).setting
         self._try([Request(replace(best, ridge=ridge), counts) for ridge in ridges])
@@ -262,8 +266,8 @@ def _is_worse(paths: list[list[Outcome]], rivals: list[Outcome]) -> bool:
     if not all(paths):
         return True
     pairs = [(path[-1], rival) for path, rival in zip(paths, rivals, strict=False)]
-    only_model = sum(int(np.sum(new.wrong & ~old.wrong)) for new, old in pairs)
-    only_rival = sum(int(np.sum(old.wrong & ~new.wrong)) for new, old in pairs)
+    only_model = sum(float(new.weights @ (new.wrong & ~old.wrong)) for new, old in pairs)
+    only_rival = sum(float(new.weights @ (old.wrong & ~new.wrong)) for new, old in pairs)
     deviation = np.sqrt(max(only_model + only_rival, 1))
     new, old = (Model([pair[i] for pair in pairs]).loss for i in (0, 1))
     return only_model - only_rival > RACE_DEVIATIONS * deviation and new > old
