@@ -264,23 +264,21 @@ def show_other_selection(console: Console) -> bool:
 
 
 def _show_table(console: Console, summary: Summary, names: list[str], title: str) -> None:
-    methods = ["opgd", *RIVALS, "logistic", "lda"]
-    with_loss = ["opgd", "forest", "boosting", "logistic", "lda"]
-    errors, losses = summary.mean("error"), summary.mean("loss")
-    table = make_table(["data set"], [*methods, *[f"loss\n{name}" for name in with_loss]])
-    for name in names:
-        numbers = [f"{errors[method][name]:.4f}" for method in methods]
-        table.add_row(name, *numbers, *[f"{losses[method][name]:.3f}" for method in with_loss])
-    numbers = [f"{errors[method].mean():.4f}" for method in methods]
-    table.add_row("mean", *numbers, *[f"{losses[method].mean():.3f}" for method in with_loss])
-    show(
-        console,
-        title,
-        table,
-        f"Test errors and log-losses, means of {N_SPLITS} random splits (75 / 25). opgd: "
-        "OPGDClassifierCV(); svc: RBF kernel, 5 x 5 grid by 5 folds on at most "
-        f"{MAX_GRID_ROWS} training rows; forest: 500 trees; boosting: histogram gradient boosting.",
+    how = (
+        f"Means of {N_SPLITS} random splits (75 / 25). opgd: OPGDClassifierCV(); svc: RBF kernel, "
+        f"5 x 5 grid by 5 folds on at most {MAX_GRID_ROWS} training rows; forest: 500 trees; "
+        "boosting: histogram gradient boosting."
     )
+    methods = ["opgd", *RIVALS, "logistic", "lda"]
+    for value, name in {"error": "test errors", "loss": "log-losses"}.items():
+        means = summary.mean(value)
+        shown = [method for method in methods if method in means]
+        table = make_table(["data set"], shown)
+        for row in names:
+            numbers = [f"{means[method][row]:.4f}" for method in shown]
+            table.add_row(row.removeprefix("more/"), *numbers)
+        table.add_row("mean", *[f"{means[method].mean():.4f}" for method in shown])
+        show(console, f"{title}: {name}", table, how)
 
 
 def _show_corrections(console: Console, summary: Summary) -> None:
