@@ -17,7 +17,9 @@ QUICK = {  # the pairs are many and tables small: what is asked for is manners, 
 }
 OURS = [
     OPGDClassifier(),
-    OPGDClassifierCV((1, 2), shrinkage=0.1, ridge=0.0, cv=2),
+    OPGDClassifierCV(
+        (1, 2), shrinkage=0.1, ridge=0.0, n_subclasses=1, covariance_type="diag", cv=2
+    ),
     OPGDMixture(3, random_state=0),
     OPGDSemiSupervised(),
 ]
