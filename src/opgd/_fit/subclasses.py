@@ -114,14 +114,21 @@ def find_means(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray
     centers = make_initial_centers(rows, weights, number)
     labels = nearest_center(rows, centers)
     for _ in range(MAX_KMEANS_ITERATIONS):
-        present, groups = np.unique(labels, return_inverse=True)
-        member = np.zeros((len(present), len(rows)))
-        member[groups, np.arange(len(rows))] = weights
-        centers = member @ rows / member.sum(axis=1, keepdims=True)
-        before, labels = groups, nearest_center(rows, centers)
+        before = np.unique(labels, return_inverse=True)[1]
+        centers = average_groups(rows, weights, before)
+        labels = nearest_center(rows, centers)
         if np.array_equal(labels, before):
             break
     return centers[np.unique(labels)]
+
+
+def average_groups(rows: FloatArray, weights: FloatArray, labels: IntArray) -> FloatArray:
+    """Return the means of the groups that occur in `labels`, in ascending order, (m, R)."""
+    present, groups = np.unique(labels, return_inverse=True)
+    member = np.zeros((len(present), len(rows)))
+    member[groups, np.arange(len(rows))] = weights
+    means: FloatArray = member @ rows / member.sum(axis=1, keepdims=True)
+    return means
 
 
 def nearest_center(rows: FloatArray, centers: FloatArray) -> IntArray:
@@ -170,10 +177,4 @@ def make_initial_centers(rows: FloatArray, weights: FloatArray, number: int) -> 
     quantiles = np.arange(1, number) / number
     cuts = positions[order][np.searchsorted(cumulative, quantiles - 1e-12)]
     parts = np.searchsorted(cuts, positions, side="left")
-    present = np.unique(parts)
-    return np.stack(
-        [
-            np.average(rows[parts == part], axis=0, weights=weights[parts == part])
-            for part in present
-        ]
-    )
+    return average_groups(rows, weights, parts)

@@ -265,11 +265,10 @@ class FullForm:
 
     def factors(self, gaussians: ProjectedGaussians) -> FloatArray:
         """Return inverse Cholesky factors, (C, q, q), lower triangular."""
+        # LAPACK directly: for small matrices, checks of arguments take most of the time
+        invert = linalg.lapack.dtrtri
         return np.stack(
-            [
-                linalg.solve_triangular(np.linalg.cholesky(S), np.eye(len(S)), lower=True)
-                for S in gaussians.variances
-            ]
+            [invert(factor, lower=1)[0] for factor in np.linalg.cholesky(gaussians.variances)]
         )
 
     def standardize(

@@ -166,26 +166,28 @@ def shrink_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments
     additional samples per dimension with the covariance pooled over the Gaussians of the class, and
     one additional sample at the mean of the class. A class with a single Gaussian is not changed.
     """
-    n_features = gaussians.means.shape[1]
-    n_classes = int(gaussian_classes.max()) + 1
-    classes = gaussians.merge(gaussian_classes, n_classes)
-    is_single = np.bincount(gaussian_classes)[gaussian_classes] == 1
+    numbers = np.bincount(gaussian_classes)
+    if np.all(numbers <= 1):
+        return gaussians
+    classes = gaussians.merge(gaussian_classes, len(numbers))
     shares = gaussians.weights / classes.weights[gaussian_classes]
+    extra = CLASS_ROWS * gaussians.means.shape[1]
     covariances, means = gaussians.covariances.copy(), gaussians.means.copy()
-    for c in np.flatnonzero(~is_single):
-        siblings = gaussian_classes == gaussian_classes[c]
-        pooled = np.tensordot(shares[siblings], gaussians.covariances[siblings], axes=1)
-        count, extra = gaussians.counts[c], CLASS_ROWS * n_features
-        covariances[c] = (count * covariances[c] + extra * pooled) / (count + extra)
-        means[c] = (count * means[c] + classes.means[gaussian_classes[c]]) / (count + 1)
+    for k in np.flatnonzero(numbers > 1):
+        members = gaussian_classes == k
+        counts = gaussians.counts[members, None]
+        means[members] = (counts * means[members] + classes.means[k]) / (counts + 1)
+        pooled = np.tensordot(shares[members], covariances[members], axes=1)
+        counts = counts[:, :, None]
+        covariances[members] = (counts * covariances[members] + extra * pooled) / (counts + extra)
     return replace(gaussians, means=means, covariances=covariances)
 
 
 def missing_share(covariance: FloatArray) -> float:
     """Return the share of directions in which a whitened covariance has (nearly) no variance."""
-    try:
-        np.linalg.cholesky(covariance - VARIANCE_FLOOR * np.eye(len(covariance)))
+    lifted = covariance.copy()
+    lifted.flat[:: len(lifted) + 1] -= VARIANCE_FLOOR
+    # LAPACK directly: no exception if the matrix is not positive definite, which is frequent
+    if linalg.lapack.dpotrf(lifted, clean=0, overwrite_a=1)[1] == 0:
         return 0.0
-    except np.linalg.LinAlgError:
-        eigenvalues = linalg.eigvalsh(covariance)
-        return float(np.mean(eigenvalues < VARIANCE_FLOOR))
+    return float(np.mean(linalg.eigvalsh(covariance) < VARIANCE_FLOOR))
