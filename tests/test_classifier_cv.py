@@ -24,8 +24,8 @@ from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._fit.problem import pose, prepare
+from opgd._model_selection.inputs import thin_counts
 from opgd._model_selection.path import grow_path
-from opgd.classifier_cv import thin_counts
 from opgd.core.engines import RowEngine
 
 ONE_DIAGONAL = {"n_subclasses": 1, "covariance_type": "diag"}
@@ -512,11 +512,6 @@ def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(*load_iris(return_X_y=True))
     assert vars(model) == before
-
-
-def test_verbose_prints_a_line_a_path(wine, capsys):
-    OPGDClassifierCV(**SMALL, verbose=1).fit(*wine)
-    assert len(capsys.readouterr().out.splitlines()) == 3 * 3  # two settings and LDA, three splits
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """OPGDClassifierCV, which selects the number of components and the regularization."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from inspect import signature
 from numbers import Real
 from typing import Any, Self
@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
@@ -19,16 +20,23 @@ from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.calibration import Calibration, fit_calibration
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
+from opgd._model_selection.inputs import (
+    check_classes,
+    check_length,
+    list_values,
+    make_splits,
+    thin_counts,
+)
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.stages import Request, StagedSearch
+from opgd._model_selection.summary import SelectionSummary, summarize_selection
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
 from opgd._utils.labels import (
     check_no_missing,
     encode_labels,
-    make_split_labels,
-    to_label_array,
 )
+from opgd._utils.progress import Progress
 from opgd._utils.validation import (
     check_choice,
     check_flag,
@@ -37,29 +45,10 @@ from opgd._utils.validation import (
     check_sample_weight,
     check_share,
 )
-from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.classifier import OPGDClassifier
-from opgd.core.types import AnyArray, IntArray
+from opgd.core.types import AnyArray
 
-MAX_FULL_GRID = 12
-DENSE_COUNTS = 6
-COUNT_RATIO = 1.5
 QUICK_SCORINGS = ("accuracy", "neg_log_loss")
-MANY_VALUES, FEW_SAMPLES = 20, 10
-"""More different numbers than this, with fewer samples each, look like a numeric target."""
-
-
-def thin_counts(maximum: int) -> list[int]:
-    """Return numbers of components to try, from 1 to `maximum`.
-
-    These are all numbers if there are at most twelve; otherwise all up to six, then each about 1.5
-    times the previous one.
-    """
-    dense = maximum if maximum <= MAX_FULL_GRID else DENSE_COUNTS
-    counts = list(range(1, dense + 1))
-    while counts[-1] < maximum:
-        counts.append(min(maximum, max(counts[-1] + 1, round(COUNT_RATIO * counts[-1]))))
-    return counts
 
 
 def delegate_to_best(name: str) -> Any:
@@ -151,7 +140,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the validation set if `cv` is a float.
     verbose : int, default=0
-        If positive, print a line for each split and combination of hyperparameters.
+        If positive, show the progress on standard error, with the lowest error so far and the
+        estimated time remaining: a bar in terminals and notebooks, a line every ten seconds in log
+        files.
 
     Attributes
     ----------
@@ -177,10 +168,15 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         Temperature by which log joint densities are divided; 1 if ``calibrate=False``.
     background_ : float
         Share of the prior probabilities in the predicted probabilities; 0 if ``calibrate=False``.
+    summary_ : SelectionSummary
+        The selected model by name, its error and log-loss with standard errors, the corrected
+        error, and what fewer components would cost. Print it for a table; notebooks show it as
+        HTML.
     cv_results_ : dict of arrays
-        Results of each model: `params`, `param_n_components`, ..., `split0_test_score`, ...,
+        Results of each model: `params`, `model` (its name), `param_n_components`, ..., `split0_test_score`, ...,
         `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
         `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
+        `se_test_error` and `se_test_log_loss` (standard errors over splits),
         `temperature` and `background` (of a coarse grid), `n_gaussians`, `n_parameters`. Models
         that were abandoned before the last split are not included. If the search stopped earlier
         on one split than on others, the scores of that split's largest model are also used for
@@ -269,7 +265,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         sample, split_params = self._check_data(X, y, sample_weight, routed)
         self._check_parameters(sample.classes)
         rank = sample.rank()
-        splits = self._splits(sample, split_params)
+        splits = make_splits(self.cv, sample, split_params, self.random_state)
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
         progress = TaskProgress(self, data, None)
@@ -310,6 +306,22 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         self.__dict__.update(attributes)
         progress.finish(attributes)
         return self
+
+    @property
+    def summary_(self) -> SelectionSummary:
+        """The selected model by name, its errors, and what simpler models would cost."""
+        check_is_fitted(self)
+        return summarize_selection(
+            self.cv_results_,
+            self.best_index_,
+            n_features=self.n_features_in_,
+            n_classes=len(self.classes_),
+            n_splits=self.n_splits_,
+            corrected_error=self.corrected_error_,
+            temperature=self.temperature_,
+            background=self.background_,
+            calibrated=self.calibrate,
+        )
 
     @property
     def best_params_(self) -> dict[str, Any]:
@@ -404,7 +416,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             routed["score"]["sample_weight"] = weights
         metadata = {
             use: {
-                name: _check_length(name, value, len(X))
+                name: check_length(name, value, len(X))
                 for name, value in values.items()
                 if value is not None
             }
@@ -425,7 +437,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         classes, used_codes = encode_labels(y, is_used)
         codes = np.zeros(len(y), dtype=np.intp)
         codes[is_used] = used_codes
-        _check_classes(classes, codes)
+        check_classes(classes, codes)
         return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
     def _check_parameters(self, classes: AnyArray) -> None:
@@ -451,7 +463,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         n_features = sample.X.shape[1]
         counts = {
             min(check_integer("n_components", value, 1, n_features), rank)
-            for value in _values(self.n_components)
+            for value in list_values(self.n_components)
         }
         if not counts:
             raise ValueError("n_components is empty; pass at least one number of components.")
@@ -463,28 +475,11 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         for name in ("covariance_type", "n_subclasses", "shrinkage", "ridge"):
             if getattr(self, name) is None:
                 continue
-            values = {repr(value): value for value in _values(getattr(self, name))}
+            values = {repr(value): value for value in list_values(getattr(self, name))}
             if not values:
                 raise ValueError(f"{name} is empty; pass at least one value, or None.")
             given[name] = list(values.values())
         return given
-
-    def _splits(self, sample: Sample, params: dict[str, Any]) -> list[tuple[IntArray, IntArray]]:
-        cv = self.cv
-        if isinstance(cv, Real) and not isinstance(cv, int | np.integer):
-            if not 0 < float(cv) < 1:
-                raise ValueError(f"A float cv must be between 0 and 1 (exclusive), got {cv!r}.")
-            cv = StratifiedShuffleSplit(1, test_size=float(cv), random_state=self.random_state)
-        splitter = check_cv(cv, sample.codes, classifier=True)
-        _check_folds(splitter, sample)
-        labels = make_split_labels(sample.classes, sample.codes)
-        splits = list(splitter.split(sample.X, labels, **params))
-        if not splits:
-            raise ValueError(
-                "cv yielded no splits. If it is a generator, it may already be exhausted; "
-                "pass a list of splits instead."
-            )
-        return splits
 
     def _search(
         self,
@@ -503,11 +498,10 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
                 for request, i in tasks
             )
             outcomes = []
-            for (request, i), path in zip(tasks, paths, strict=True):
+            for path in paths:
                 outcomes.append(path)
-                if self.verbose:
-                    print(f"split {i + 1} of {len(folds)}: {request}, {len(path)} models")
                 progress.step()
+                search.count_done(1 / len(folds))
             n = len(which)
             return [outcomes[k * n : (k + 1) * n] for k in range(len(requests))]
 
@@ -521,8 +515,10 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             n_splits=len(folds),
             n_few=max(2, len(sample.classes) - 1),
             ranking=ranking,
+            on_progress=lambda fraction: bar.update(fraction, search.describe_best),
         )
-        return search.select(ends=self._tries_ends)
+        with Progress("Selecting a model", enabled=self.verbose > 0) as bar:
+            return search.select(ends=self._tries_ends)
 
     def _calibrate(self, folds: list[Fold], model: Model) -> Calibration:
         """Return the calibration of a model on the held-out samples of all folds."""
@@ -565,49 +561,3 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         init = model.init
         model.set_params(init=components).fit(X, y, sample_weight)
         return model.set_params(init=init)  # keep the parameter that the user can see
-
-
-def _check_classes(classes: AnyArray, codes: IntArray) -> None:
-    """Raise ValueError if there is one class; warn if y looks like a numeric target."""
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has only one class ({classes.tolist()[0]!r}); a classifier needs at least two. "
-            "Check that y is the column of labels."
-        )
-    n_classes, n_samples = len(classes), len(codes)
-    is_numeric = np.issubdtype(classes.dtype, np.number)
-    if is_numeric and n_classes > MANY_VALUES and n_samples < FEW_SAMPLES * n_classes:
-        warn_caller(
-            f"y has {n_classes} different numbers in {n_samples} samples. If it is a numeric "
-            "target, use a regressor, or bin it into a few classes.",
-            DataWarning,
-        )
-
-
-def _check_folds(splitter: Any, sample: Sample) -> None:
-    """Raise ValueError if no class has a sample for each fold."""
-    largest = int(np.bincount(sample.codes).max())
-    if isinstance(splitter, StratifiedKFold) and largest < splitter.n_splits:
-        raise ValueError(
-            f"No class has as many samples as there are folds ({splitter.n_splits}): y has "
-            f"{len(sample.classes)} classes in {len(sample.codes)} samples, at most {largest} in "
-            "a class. If y is an identifier or a numeric target, pass the column of labels; "
-            "otherwise pass a smaller cv or merge classes."
-        )
-
-
-def _values(value: Any) -> list[Any]:
-    """Return the values to try as a list."""
-    if isinstance(value, str | dict) or not isinstance(value, Iterable):
-        return [value]
-    return list(value)
-
-
-def _check_length(name: str, values: Any, n_samples: int) -> AnyArray:
-    """Return metadata as an array with one entry for each sample."""
-    array = np.asarray(values) if name != "groups" else to_label_array(values, name)
-    if name == "groups":
-        check_no_missing(array, name=name)
-    if array.shape[:1] != (n_samples,):
-        raise ValueError(f"{name} has {len(array)} entries, but X has {n_samples} samples.")
-    return array

@@ -49,7 +49,18 @@ class Model:
     @property
     def error(self) -> float:
         """Return the mean error over splits."""
-        return float(np.mean([outcome.error for outcome in self.outcomes]))
+        return float(self.split_errors.mean())
+
+    @property
+    def split_errors(self) -> FloatArray:
+        """Return the error on each split, (n_splits,)."""
+        return np.array([outcome.error for outcome in self.outcomes])
+
+    def split_losses(self, *, calibrate: bool) -> FloatArray:
+        """Return the mean log-loss on each split, calibrated or not, (n_splits,)."""
+        outcomes = self.outcomes
+        sums = [o.losses[self.calibration] if calibrate else o.raw_loss for o in outcomes]
+        return np.array([total / o.weight for total, o in zip(sums, outcomes, strict=True)])
 
     @property
     def components(self) -> tuple[AnyArray | None, ...]:
@@ -89,12 +100,9 @@ class Ranking:
 
     def split_scores(self, model: Model) -> FloatArray:
         """Return the score on each split, (n_splits,)."""
-        outcomes = model.outcomes
         if not self.by_log_loss:
-            return np.array([outcome.score for outcome in outcomes])
-        at = model.calibration
-        sums = [o.losses[at] if self.calibrate else o.raw_loss for o in outcomes]
-        return np.array([-total / o.weight for total, o in zip(sums, outcomes, strict=True)])
+            return np.array([outcome.score for outcome in model.outcomes])
+        return -model.split_losses(calibrate=self.calibrate)
 
     def score(self, model: Model) -> float:
         """Return the mean score over splits, or minus infinity if it is undefined."""

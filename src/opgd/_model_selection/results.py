@@ -6,6 +6,7 @@ import numpy as np
 
 from opgd._model_selection.calibration import TEMPERATURES, make_shares
 from opgd._model_selection.folds import ALL_COMPONENTS, limit_numbers
+from opgd._model_selection.names import name_model
 from opgd._model_selection.path import Setting
 from opgd._model_selection.ranking import Model, Ranking
 from opgd.core.types import AnyArray, FloatArray
@@ -40,6 +41,7 @@ def tabulate(
     names = dict.fromkeys(name for values in params for name in values)
     return {
         "params": params,
+        "model": _object_array([name_model(values, rank, len(classes)) for values in params]),
         **{
             f"param_{name}": _object_array([values.get(name) for values in params])
             for name in names
@@ -49,8 +51,12 @@ def tabulate(
         "std_test_score": scores.std(axis=1),
         "rank_test_score": 1 + np.sum(order[:, None] < order, axis=1),
         "mean_test_error": np.array([model.error for model in models]),
+        "se_test_error": np.array([_standard_error(model.split_errors) for model in models]),
         "mean_test_log_loss": np.array([model.raw_loss for model in models]),
         "mean_test_calibrated_log_loss": np.array([model.loss for model in models]),
+        "se_test_log_loss": np.array(
+            [_standard_error(m.split_losses(calibrate=ranking.calibrate)) for m in models]
+        ),
         "temperature": np.array([TEMPERATURES[model.calibration[0]] for model in models]),
         "background": np.array([make_shares(n_total)[model.calibration[1]] for model in models]),
         "n_gaussians": np.array([model.n_gaussians for model in models]),
@@ -80,6 +86,11 @@ def _number_by_class(setting: Setting, classes: AnyArray, counts: FloatArray) ->
     numbers = limit_numbers(setting, classes, counts).tolist()
     labels = classes.tolist()
     return numbers[0] if len(set(numbers)) == 1 else dict(zip(labels, numbers, strict=True))
+
+
+def _standard_error(values: FloatArray) -> float:
+    """Return the standard error of the mean over splits, or nan with a single split."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def _object_array(values: list[Any]) -> AnyArray:

@@ -62,14 +62,6 @@ class Request:
         """Return the components to start from on a split, or None for the default start."""
         return None if self.initial is None else self.initial[split]
 
-    def __str__(self) -> str:
-        setting = self.setting
-        name = {"lda": "LDA", "rda": "RDA", None: f"OPGD, {setting.covariance_type}"}[setting.end]
-        number = setting.n_subclasses
-        gaussians = f", {number} Gaussians per class" if number != 1 else ""
-        shrinkage = "" if setting.end == "lda" else f", shrinkage {setting.shrinkage}"
-        return f"{name}{gaussians}{shrinkage}, ridge {setting.ridge}"
-
 
 Runner = Callable[[list[Request], Sequence[int]], list[list[list[Outcome]]]]
 """Evaluate requests on some splits; return the path of outcomes for each request and split."""
@@ -89,6 +81,30 @@ def align_paths(paths: list[list[Outcome]]) -> list[Model]:
     return models
 
 
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the search: its share of the time, and about how many requests it makes."""
+
+    run: Callable[[], None]
+    share: float
+    n_requests: int
+
+
+@dataclass
+class StageClock:
+    """Estimate of the work done in a stage, which covers `share` of the work from `begin` on."""
+
+    begin: float
+    share: float
+    n_requests: int
+    n_done: float = 0.0
+
+    def advance(self, n_requests: float) -> float:
+        """Count requests as done; return the fraction of all work that is done."""
+        self.n_done += n_requests
+        return self.begin + self.share * min(1.0, self.n_done / max(self.n_requests, 1))
+
+
 @dataclass
 class StagedSearch:
     """Search for the best model; `models` are all that were tried, in their order.
@@ -104,6 +120,7 @@ class StagedSearch:
     n_splits : number of splits
     n_few : number of components with which Gaussians are grown beside the best number
     ranking : order of models
+    on_progress : called with the fraction of the work that is done, by an estimate
     """
 
     run: Runner
@@ -114,18 +131,42 @@ class StagedSearch:
     n_splits: int
     n_few: int
     ranking: Ranking
+    on_progress: Callable[[float], None] = lambda _: None
     models: dict[tuple[str, int], Model] = field(default_factory=dict)
     abandoned: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
 
     def select(self, *, ends: bool = True) -> list[Model]:
         """Try models in stages; return all of them. LDA and RDA are among them if `ends`."""
-        self._try_paths()
-        if ends:
-            self._try_ends()
-        self._vary_regularization(self._best(_is_searched))
-        self._grow_gaussians()
-        self._refine()
+        stages = [stage for stage in self._plan() if ends or stage.run != self._try_ends]
+        total = sum(stage.share for stage in stages)
+        done = 0.0
+        for stage in stages:
+            self.clock = StageClock(done / total, stage.share / total, stage.n_requests)
+            stage.run()
+            done += stage.share
+            self.on_progress(done / total)
         return list(self.models.values())
+
+    def count_done(self, n_requests: float) -> None:
+        """Report that requests are done; a request on some of the splits is a part of one."""
+        self.on_progress(self.clock.advance(n_requests))
+
+    def describe_best(self) -> str:
+        """Return the error of the best model so far, or nothing before the first one."""
+        return f"error {self._best().error:.3f}" if self.models else ""
+
+    def _plan(self) -> list[Stage]:
+        """Return the stages with their shares of the time, measured on the paper's data sets."""
+        n_free = sum(name not in self.given for name in ("shrinkage", "ridge"))
+        n_settings = int(np.prod([len(values) for values in self.given.values()], dtype=int))
+        grows = "n_subclasses" not in self.given
+        return [
+            Stage(self._try_paths, 0.27 * n_settings, n_settings),
+            Stage(self._try_ends, 0.09, 2 * len(RIDGES) - 1 + len(RDA_SHRINKAGES)),
+            Stage(self._vary_searched, 0.06 * n_free, 2 * n_free),
+            Stage(self._grow_gaussians, 0.43 if grows else 0.02, 10 if grows else 1),
+            Stage(self._refine, 0.03 + 0.03 * n_free, 2 + n_free),
+        ]
 
     # --- stages
 
@@ -155,6 +196,9 @@ class StagedSearch:
         )
         best = self._best(_is_rda).setting
         self._try([Request(replace(best, ridge=ridge), counts) for ridge in ridges])
+
+    def _vary_searched(self) -> None:
+        self._vary_regularization(self._best(_is_searched))
 
     def _vary_regularization(self, model: Model) -> None:
         """Try other values of shrinkage, then of ridge, for a model and those that follow it."""

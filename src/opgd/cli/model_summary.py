@@ -15,6 +15,8 @@ def collect_facts(
     estimator: Any, training: dict[str, Any], fill_values: dict[str, float] | None
 ) -> dict[str, Any]:
     """Return plain data that describe the estimator and its training."""
+    from opgd.inspection.estimators import name_fitted_model
+
     facts: dict[str, Any] = {"estimator": type(estimator).__name__}
     names = getattr(estimator, "feature_names_in_", None)
     facts["n_columns"] = int(estimator.n_features_in_)
@@ -31,8 +33,9 @@ def collect_facts(
         facts["weights"] = estimator.weights_.tolist()
     settings = getattr(estimator, "best_estimator_", estimator).get_params(deep=False)
     facts["settings"] = {key: _to_plain(settings[key]) for key in SETTINGS if key in settings}
-    if hasattr(estimator, "best_params_"):
-        facts["method"] = _name_method(estimator.best_params_)
+    facts["method"] = name_fitted_model(estimator)
+    if hasattr(estimator, "summary_"):
+        facts["selection"] = _collect_selection(estimator.summary_)
     if hasattr(estimator, "converged_"):
         facts["converged"] = bool(estimator.converged_)
     return facts | {"training": training, "imputation": fill_values}
@@ -47,17 +50,28 @@ def print_facts(facts: dict[str, Any], terminal: Terminal) -> None:
     terminal.print_result(facts, grid)
 
 
-def _name_method(params: dict[str, Any]) -> str:
-    """Return the name of the method that a search has selected."""
-    if "max_iter" not in params:
-        return "OPGD"
-    return "RDA" if params.get("covariance_type") == "full" else "LDA"
+def _collect_selection(summary: Any) -> dict[str, Any]:
+    """Return the errors of the selected model, and what simpler models would cost."""
+    best, simplest = summary.selected, summary.one_se
+    return {
+        "error": best.error,
+        "error_standard_error": best.standard_error,
+        "corrected_error": summary.corrected_error,
+        "log_loss": best.log_loss,
+        "log_loss_standard_error": best.log_loss_standard_error,
+        "trade_off": summary.trade_off,
+        "one_se": None if simplest is None else simplest.model,
+        "one_se_error": None if simplest is None else simplest.error,
+        "n_models": summary.n_models,
+        "n_splits": summary.n_splits,
+    }
 
 
 def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     training = facts["training"]
-    method = f" (selected {facts['method']})" if "method" in facts else ""
-    lines = [("estimator", facts["estimator"] + method)]
+    lines = [("estimator", facts["estimator"])]
+    if facts["method"] != facts["estimator"]:
+        lines.append(("model", facts["method"]))
     if isinstance(rows := training.get("rows"), int):
         n_dropped = training.get("rows_left_out")
         dropped = f", {n_dropped} dropped" if isinstance(n_dropped, int) and n_dropped else ""
@@ -75,9 +89,9 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if "axes" in facts:
         lines.append(("axes", f"{facts['axes']}{_format_shares(facts)}"))
     settings = [f"{key} {value}" for key, value in facts["settings"].items()]
-    if settings:
+    if settings and "selection" not in facts:  # the name of a selected model has them
         lines.append(("settings", sanitize(", ".join(settings), 200)))
-    lines += _format_errors(training)
+    lines += _format_errors(training) + _format_selection(facts)
     if facts["imputation"] is not None:
         lines.append(("missing cells", "filled with values from the training rows"))
     if facts.get("converged") is False:
@@ -116,6 +130,17 @@ def _format_errors(training: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("log-loss", f"{loss:.3f}"))
     if lines and "estimated_by" in training:
         lines.append(("estimated by", sanitize(training["estimated_by"], 200)))
+    return lines
+
+
+def _format_selection(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    if "selection" not in facts:
+        return []
+    selection = facts["selection"]
+    lines = [("fewer components", selection["trade_off"])]
+    if selection["one_se"] not in (None, facts["method"]):
+        simplest = f"{selection['one_se']}: error {selection['one_se_error']:.3f}"
+        lines.append(("--rule one-se", simplest))
     return lines
 
 

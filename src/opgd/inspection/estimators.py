@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from opgd._base.gaussian import GaussianClassifier, GaussianModel
 from opgd._base.projection import ProjectionMixin
 from opgd._model_selection.n_components import predict_by_first_components
+from opgd._model_selection.names import name_model
+from opgd.classifier import OPGDClassifier
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.labels import encode_classes
@@ -80,6 +82,19 @@ def get_group_names(estimator: Any) -> list[str]:
     if has_classes(estimator):
         return [str(label) for label in estimator.classes_.tolist()]
     return [f"cluster {k}" for k in range(len(estimator.projected_means_))]
+
+
+def name_fitted_model(estimator: Any) -> str:
+    """Return the name of the fitted model, such as "LDA" or "OPGD, 2 components".
+
+    Estimators that are not a special case of OPGDClassifier are named by their class.
+    """
+    if hasattr(estimator, "summary_"):
+        return str(estimator.summary_.model)
+    if type(estimator) is not OPGDClassifier:
+        return type(estimator).__name__
+    params = estimator.get_params(deep=False) | {"n_components": estimator.n_components_}
+    return name_model(params, estimator._coordinates.rank, len(estimator.classes_))
 
 
 def get_column_names(estimator: Any) -> list[str]:

@@ -16,6 +16,7 @@ from opgd.inspection.estimators import (
     get_column_names,
     get_group_names,
     has_classes,
+    name_fitted_model,
 )
 from opgd.inspection.evaluation import Evaluation, evaluate
 from opgd.inspection.labels import encode_any, encode_classes
@@ -194,7 +195,7 @@ def _encode_groups(groups: Any) -> IntArray:
 
 def _list_facts(estimator: Any) -> list[tuple[str, str]]:
     """Return names and values that describe the fit."""
-    facts = []
+    facts = [("Model", name_fitted_model(estimator))]
     if hasattr(estimator, "converged_"):
         outcome = "converged" if estimator.converged_ else "not converged"
         facts.append(("Optimization", f"{outcome} after {estimator.n_iter_} iterations"))
@@ -206,6 +207,9 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         scoring = estimator.scoring
         scorer = f" ({scoring})" if isinstance(scoring, str) else ""
         facts.append((f"Cross-validation score{scorer}", f"{estimator.best_score_:.3f}"))
+        selection = estimator.summary_
+        facts.append(("Error corrected for the selection", f"{selection.corrected_error:.3f}"))
+        facts.append(("Fewer components", selection.trade_off))
         facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
         facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
     return facts

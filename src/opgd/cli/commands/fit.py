@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
 
 SCORES = {"error": "accuracy", "log-loss": "neg_log_loss"}
+RULES = {"best": "best", "one-se": "one_se"}
 
 
 def fit(
@@ -85,6 +86,14 @@ def fit(
             metavar="error|log-loss", rich_help_panel=MODEL, help="Criterion to select settings by."
         ),
     ] = "error",
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="best|one-se",
+            rich_help_panel=MODEL,
+            help="Select the best model, or the simplest within one standard error of it.",
+        ),
+    ] = "best",
     use: Use = None,
     ignore: Ignore = None,
     drop_missing: DropMissing = False,
@@ -109,6 +118,7 @@ def fit(
         covariance=covariance,
         cv=parse_folds("--cv", cv),
         scoring=scoring,
+        rule=rule,
         seed=seed,
         jobs=jobs,
     )
@@ -141,6 +151,7 @@ class Settings:
     covariance: str | None
     cv: int | float
     scoring: str
+    rule: str
     seed: int | None
     jobs: int
 
@@ -151,15 +162,20 @@ class Settings:
         values = self._parse_values()
         if self.scoring not in SCORES:
             raise BadInput(f"--scoring must be error or log-loss, got {quote(self.scoring)}.")
+        if self.rule not in RULES:
+            raise BadInput(f"--rule must be best or one-se, got {quote(self.rule)}.")
         if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
             return OPGDClassifierCV(
                 **grid,
                 cv=self.cv,
                 scoring=SCORES[self.scoring],
+                rule=RULES[self.rule],
                 n_jobs=self.jobs,
                 random_state=self.seed,
             )
+        if self.rule != "best":
+            raise BadInput("--rule one-se needs --axes auto or several values of an option.")
         single: Any = {key: candidates[0] for key, candidates in values.items()}
         return OPGDClassifier(**single, n_jobs=self.jobs, random_state=self.seed)
 
@@ -175,11 +191,12 @@ class Settings:
             from sklearn.model_selection import StratifiedGroupKFold
 
             estimator.set_params(cv=StratifiedGroupKFold(int(self.cv)))
-        with terminal.show_progress("selecting axes and settings", estimator):
-            estimator.fit(
-                training.X, training.y, sample_weight=training.weights, groups=training.groups
-            )
-        estimator.set_params(cv=self.cv)  # splitters cannot be stored in a model file
+        estimator.set_params(verbose=int(not terminal.quiet))
+        estimator.fit(
+            training.X, training.y, sample_weight=training.weights, groups=training.groups
+        )
+        # splitters cannot be stored in a model file, and progress is not a property of the model
+        estimator.set_params(cv=self.cv, verbose=0)
         return get_search_error(estimator, training.groups is not None)
 
     def _parse_values(self) -> dict[str, list[Any]]:

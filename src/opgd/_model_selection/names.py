@@ -1,0 +1,59 @@
+"""Names of models by which users know them: LDA, QDA, RDA, or OPGD with its settings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def name_model(params: Mapping[str, Any], rank: int, n_classes: int) -> str:
+    """Return the name of an OPGDClassifier with these parameters.
+
+    Full covariances on all components do not depend on the projection: such a model is regularized
+    discriminant analysis (RDA), or quadratic (QDA) without regularization.
+
+    Parameters
+    ----------
+    params : parameters of OPGDClassifier
+    rank : number of dimensions that the samples span
+    n_classes : number of classes
+    """
+    count = int(params["n_components"])
+    is_searched = params.get("max_iter") != 0
+    is_pooled = params["shrinkage"] == 1
+    settings = _name_settings(params)
+    if params["covariance_type"] == "full" and count >= rank and not is_pooled:
+        is_quadratic = not settings and params["n_subclasses"] == 1
+        return _join(["QDA" if is_quadratic else "RDA", *_name_gaussians(params), *settings])
+    components = f"{count} component" + ("s" if count != 1 else "")
+    if not is_searched and is_pooled and params["n_subclasses"] == 1:
+        if count >= min(rank, n_classes - 1):
+            return _join(["LDA", *settings])
+        return _join(["reduced-rank LDA", components, *settings])
+    full = ["full covariances"] if params["covariance_type"] == "full" else []
+    pooled = ["pooled covariance"] if is_pooled else full
+    return _join(["OPGD", components, *_name_gaussians(params), *pooled, *settings])
+
+
+def _name_gaussians(params: Mapping[str, Any]) -> list[str]:
+    number = params["n_subclasses"]
+    if isinstance(number, Mapping):
+        numbers = {int(value) for value in number.values()}
+        least, most = min(numbers), max(numbers)
+        number = most if least == most else f"{least} to {most}"
+    if number == "auto":
+        return ["estimated number of Gaussians per class"]
+    return [] if number == 1 else [f"{number} Gaussians per class"]
+
+
+def _name_settings(params: Mapping[str, Any]) -> list[str]:
+    """Return shrinkage and ridge unless they are 0; a shrinkage of 1 has a name of its own."""
+    shrinkage, ridge = params["shrinkage"], params["ridge"]
+    names = [] if shrinkage in (0, 1) else [f"shrinkage {_format(shrinkage)}"]
+    return names if ridge == 0 else [*names, f"ridge {_format(ridge)}"]
+
+
+def _format(value: Any) -> str:
+    return value if isinstance(value, str) else f"{float(value):g}"
+
+
+def _join(parts: list[str]) -> str:
+    return ", ".join(parts)

@@ -1,0 +1,261 @@
+"""Summary of a selection: the selected model, its errors, and what simpler models would cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from opgd._model_selection.names import name_model
+
+RULE = 'rule="one_se"'
+MAX_ROWS = 12
+"""Maximum number of rows in the table of numbers of components."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model with its results on held-out samples; `standard_error` is that of the error."""
+
+    model: str
+    n_components: int
+    error: float
+    standard_error: float
+    log_loss: float
+    log_loss_standard_error: float
+
+
+@dataclass(frozen=True)
+class SelectionSummary:
+    """Result of a selection; print it for a table. Notebooks show it as HTML.
+
+    Attributes
+    ----------
+    model : str
+        Name of the selected model, such as "reduced-rank LDA, 2 components" or "OPGD, 6 components,
+        4 Gaussians per class".
+    selected : Candidate
+        The selected model.
+    corrected_error : float
+        Error rate corrected for the selection; see `OPGDClassifierCV`.
+    by_components : tuple of Candidate
+        The model with the lowest error for each number of components.
+    simpler : Candidate or None
+        The model with the fewest components within one standard error of the error of the selected
+        model, if it has fewer components.
+    one_se : Candidate or None
+        The model that ``rule="one_se"`` selects; None with a single split.
+    n_models, n_splits : int
+        Number of models that were compared on all splits, and of splits.
+    temperature, background : float
+        Calibration of the probabilities.
+    """
+
+    selected: Candidate
+    corrected_error: float
+    by_components: tuple[Candidate, ...]
+    simpler: Candidate | None
+    one_se: Candidate | None
+    n_models: int
+    n_splits: int
+    temperature: float
+    background: float
+
+    @property
+    def model(self) -> str:
+        """Return the name of the selected model."""
+        return self.selected.model
+
+    @property
+    def trade_off(self) -> str:
+        """Return what fewer components would cost, in one sentence."""
+        best = self.selected
+        if best.n_components == 1:
+            return "The selected model has one component."
+        count = f"{best.n_components} components"
+        if self.simpler is not None:
+            return (
+                f"{self.simpler.n_components} of {count}: error {self.simpler.error:.3f} instead "
+                f"of {best.error:.3f}, within one standard error."
+            )
+        fewer = [row for row in self.by_components if row.n_components < best.n_components]
+        if not fewer:
+            return f"No model with fewer than {count} was compared."
+        cost = min(fewer, key=lambda row: (row.error, row.n_components))
+        return (
+            f"{cost.n_components} of {count}: error {cost.error:.3f} instead of "
+            f"{best.error:.3f}, more than one standard error higher."
+        )
+
+    def _facts(self) -> list[tuple[str, str]]:
+        best = self.selected
+        calibration = f"temperature {self.temperature:.3g}, background {self.background:.2g}"
+        corrected = f"corrected for the selection: {self.corrected_error:.3f}"
+        simplest = self.one_se
+        one_se = [] if simplest is None else [f"{simplest.model}: error {simplest.error:.3f}"]
+        return [
+            ("model", self.model),
+            ("error", f"{_format_number(best.error, best.standard_error)}; {corrected}"),
+            ("log-loss", _format_number(best.log_loss, best.log_loss_standard_error)),
+            ("calibration", calibration),
+            ("fewer components", self.trade_off),
+            *((RULE, text) for text in one_se),
+            ("compared", f"{self.n_models} models on {self.n_splits} splits"),
+        ]
+
+    def _rows(self) -> list[list[str]]:
+        rows = _thin(self.by_components, self.selected.n_components)
+        return [
+            [
+                f"{row.n_components}",
+                _format_number(row.error, row.standard_error),
+                f"{row.log_loss:.3f}",
+                row.model + (" (selected)" if row is self.selected else ""),
+            ]
+            for row in rows
+        ]
+
+    def __str__(self) -> str:
+        facts = self._facts()
+        width = max(len(key) for key, _ in facts)
+        lines = [f"{key:<{width}}  {value}" for key, value in facts]
+        header = ["components", "error", "log-loss", "best model"]
+        table = [header, *self._rows()]
+        widths = [max(len(row[j]) for row in table) for j in range(3)]
+        lines += ["", *("  ".join(_align(row, widths)) for row in table)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        facts = "".join(
+            f"<tr><th style='text-align:left'>{escape(key)}</th>"
+            f"<td style='text-align:left'>{escape(value)}</td></tr>"
+            for key, value in self._facts()
+        )
+        header = "".join(
+            f"<th>{name}</th>" for name in ("components", "error", "log-loss", "best model")
+        )
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._rows()
+        )
+        return (
+            f"<table><tbody>{facts}</tbody></table>"
+            f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+
+def summarize_selection(
+    table: Mapping[str, Any],
+    best: int,
+    *,
+    n_features: int,
+    n_classes: int,
+    n_splits: int,
+    corrected_error: float,
+    temperature: float,
+    background: float,
+    calibrated: bool,
+) -> SelectionSummary:
+    """Return the summary of a selection from its `cv_results_`.
+
+    Tables of version 0.1.0 have no names and no standard errors; names are then made from the
+    parameters, and standard errors are nan.
+    """
+    candidates = _list_candidates(table, n_features, n_classes, calibrated)
+    selected = candidates[best]
+    lowest: dict[int, Candidate] = {}
+    for row in candidates:
+        if not np.isfinite(row.error):
+            continue
+        known = lowest.get(row.n_components)
+        if known is None or (row.error, row.log_loss) < (known.error, known.log_loss):
+            lowest[row.n_components] = row
+    if selected.n_components in lowest:
+        lowest[selected.n_components] = selected
+    by_components = tuple(lowest[count] for count in sorted(lowest))
+    limit = selected.error + np.nan_to_num(selected.standard_error)
+    near = [
+        row
+        for row in by_components
+        if row.n_components < selected.n_components and row.error <= limit
+    ]
+    return SelectionSummary(
+        selected,
+        corrected_error,
+        by_components,
+        near[0] if near else None,
+        _select_one_se(table, candidates, n_splits),
+        len(candidates),
+        n_splits,
+        temperature,
+        background,
+    )
+
+
+def _select_one_se(
+    table: Mapping[str, Any], candidates: list[Candidate], n_splits: int
+) -> Candidate | None:
+    """Return the model with the fewest parameters within one standard error of the best score."""
+    if n_splits < 2 or "n_parameters" not in table:
+        return None
+    scores = np.where(np.isfinite(table["mean_test_score"]), table["mean_test_score"], -np.inf)
+    losses = np.array([row.log_loss for row in candidates])
+    order = np.lexsort((table["n_parameters"], losses, -scores.round(12)))
+    best = order[0]
+    limit = scores[best] - table["std_test_score"][best] / np.sqrt(n_splits - 1)
+    near = [i for i in order if scores[i].round(12) >= limit.round(12)]
+    return candidates[min(near, key=lambda i: int(table["n_parameters"][i]))]
+
+
+def _list_candidates(
+    table: Mapping[str, Any], n_features: int, n_classes: int, calibrated: bool
+) -> list[Candidate]:
+    params = table["params"]
+    nothing = np.full(len(params), np.nan)
+    names = table.get("model")
+    if names is None:
+        names = [name_model(values, n_features, n_classes) for values in params]
+    errors = table.get("mean_test_error", 1 - np.asarray(table["mean_test_score"]))
+    losses = table.get(f"mean_test_{'calibrated_' if calibrated else ''}log_loss", nothing)
+    columns = zip(
+        names,
+        params,
+        errors,
+        table.get("se_test_error", nothing),
+        losses,
+        table.get("se_test_log_loss", nothing),
+        strict=True,
+    )
+    return [
+        Candidate(
+            str(name),
+            int(values["n_components"]),
+            float(error),
+            float(deviation),
+            float(loss),
+            float(loss_deviation),
+        )
+        for name, values, error, deviation, loss, loss_deviation in columns
+    ]
+
+
+def _thin(rows: tuple[Candidate, ...], selected: int) -> list[Candidate]:
+    """Return at most `MAX_ROWS` rows, the selected one included."""
+    if len(rows) <= MAX_ROWS:
+        return list(rows)
+    spaced = np.linspace(0, len(rows) - 1, MAX_ROWS - 1).round().astype(int)
+    kept = {*spaced.tolist(), *(i for i, row in enumerate(rows) if row.n_components == selected)}
+    return [rows[i] for i in sorted(kept)]
+
+
+def _format_number(value: float, standard_error: float) -> str:
+    return f"{value:.3f}" + (f" ± {standard_error:.3f}" if np.isfinite(standard_error) else "")
+
+
+def _align(row: list[str], widths: list[int]) -> list[str]:
+    return [cell.rjust(width) for cell, width in zip(row, widths, strict=False)] + row[
+        len(widths) :
+    ]
