@@ -41,6 +41,7 @@ class Summary:
 
     title: str
     estimator: str
+    model: str  # by the name it has in the literature
     is_mixture: bool
     n_rows: int
     n_features: int
@@ -118,6 +119,7 @@ def summarize(
     return Summary(
         title=f"Report on {name}" if title is None else str(title),
         estimator=name,
+        model=name_fitted_model(estimator),
         is_mixture=is_mixture,
         n_rows=len(rows),
         n_features=rows.shape[1],
@@ -195,7 +197,7 @@ def _encode_groups(groups: Any) -> IntArray:
 
 def _list_facts(estimator: Any) -> list[tuple[str, str]]:
     """Return names and values that describe the fit."""
-    facts = [("Model", name_fitted_model(estimator))]
+    facts = []
     if hasattr(estimator, "converged_"):
         outcome = "converged" if estimator.converged_ else "not converged"
         facts.append(("Optimization", f"{outcome} after {estimator.n_iter_} iterations"))
