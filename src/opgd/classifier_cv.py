@@ -173,8 +173,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         error, and what fewer components would cost. Print it for a table; notebooks show it as
         HTML.
     cv_results_ : dict of arrays
-        Results of each model: `params`, `model` (its name), `param_n_components`, ..., `split0_test_score`, ...,
-        `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
+        Results of each model: `params`, `model` (its name), `param_n_components`, ...,
+        `split0_test_score`, ..., `mean_test_score`, `std_test_score`, `rank_test_score`,
+        `mean_test_error`,
         `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
         `se_test_error` and `se_test_log_loss` (standard errors over splits),
         `temperature` and `background` (of a coarse grid), `n_gaussians`, `n_parameters`. Models
