@@ -7,7 +7,13 @@ import pytest
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
+from opgd import (
+    CostSensitiveClassifier,
+    OPGDClassifier,
+    OPGDClassifierCV,
+    OPGDMixture,
+    OPGDSemiSupervised,
+)
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,
@@ -32,6 +38,7 @@ ESTIMATORS = [
     OPGDMixture(),
     OPGDMixture((2, 3), covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     OPGDSemiSupervised(),
+    CostSensitiveClassifier(ReducedRankLDA()),
     ReducedRankLDA(),
     RegularizedDiscriminantAnalysis(),
     SlicedAverageVariance(),
