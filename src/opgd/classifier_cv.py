@@ -16,9 +16,9 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.calibration import Calibration, fit_calibration
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
+from opgd._model_selection.held_out import collect_held_out
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.stages import Request, StagedSearch
@@ -39,6 +39,7 @@ from opgd._utils.validation import (
 )
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.classifier import OPGDClassifier
+from opgd.core.held_out import HeldOut
 from opgd.core.types import AnyArray, IntArray
 
 MAX_FULL_GRID = 12
@@ -297,9 +298,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         best = models.index(ranking.preferred(models, self.rule))
         components = self._best_components(table, best, models[best])
         model = self._refit(X, y, sample_weight, table["params"][best], components)
-        if self.calibrate:
-            calibration = self._calibrate(folds, models[best])
-            model._set_calibration(calibration.temperature, calibration.background)
+        held_out, calibration = collect_held_out(folds, models[best], calibrate=self.calibrate)
+        model._set_calibration(calibration.temperature, calibration.background)
+        model._set_held_out(held_out)
         attributes = {
             "best_estimator_": model,
             "best_index_": best,
@@ -332,6 +333,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         """Share of the prior probabilities in the predicted probabilities."""
         return self._projection.background
 
+    _held_out = delegate_to_best("_held_out")
     _projection = delegate_to_best("_projection")
     _coordinates = delegate_to_best("_coordinates")
     _covariances = delegate_to_best("_covariances")
@@ -350,6 +352,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     n_evaluations_ = delegate_to_best("n_evaluations_")
     converged_ = delegate_to_best("converged_")
     loss_curve_ = delegate_to_best("loss_curve_")
+
+    def _set_held_out(self, held_out: HeldOut) -> None:
+        self.best_estimator_._set_held_out(held_out)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing of this estimator, its splitter and its scorer.
@@ -523,16 +528,6 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             ranking=ranking,
         )
         return search.select(ends=self._tries_ends)
-
-    def _calibrate(self, folds: list[Fold], model: Model) -> Calibration:
-        """Return the calibration of a model on the held-out samples of all folds."""
-        log_joint = np.concatenate(
-            [fold.log_joint(outcome) for fold, outcome in zip(folds, model.outcomes, strict=True)]
-        )
-        codes = np.concatenate([fold.test.codes for fold in folds])
-        weights = np.concatenate([fold.test_weights for fold in folds])
-        true_priors = np.concatenate([fold.true_priors for fold in folds])
-        return fit_calibration(log_joint, codes, weights, true_priors)
 
     def _best_components(self, table: dict[str, Any], best: int, model: Model) -> AnyArray | None:
         """Return the components from the split on which the selected model scored best.

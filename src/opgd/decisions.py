@@ -1,4 +1,4 @@
-"""Decisions with costs: a classifier that takes them, and the mean cost of predictions."""
+"""Decisions with costs, and measures of decisions: mean cost, coverage of prediction sets."""
 
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from opgd._utils.labels import encode_labels, encode_true_labels, to_label_array
 from opgd._utils.validation import check_positive, check_sample_weight
 from opgd.core.types import AnyArray, FloatArray
 
-__all__ = ["CostSensitiveClassifier", "mean_cost"]
+__all__ = ["CostSensitiveClassifier", "label_sets", "mean_cost", "set_coverage"]
 
 
 def mean_cost(
@@ -98,6 +98,77 @@ def _encode(name: str, labels: AnyArray, classes: AnyArray) -> AnyArray:
         unknown = labels[codes < 0].tolist()[0]
         raise ValueError(f"{name} has the label {unknown!r}, which is not among the classes.")
     return order[codes]
+
+
+def label_sets(sets: Any, classes: Any) -> list[AnyArray]:
+    """Convert prediction sets to arrays of labels.
+
+    Parameters
+    ----------
+    sets : array-like of shape (n_samples, n_classes), of bool
+        Result of `predict_set`.
+    classes : array-like of shape (n_classes,)
+        Class labels, ``model.classes_``.
+
+    Returns
+    -------
+    labels : list of n_samples ndarrays
+        The labels in each set; an empty array for an empty set.
+
+    Examples
+    --------
+    >>> from opgd.decisions import label_sets
+    >>> [labels.tolist() for labels in label_sets([[True, False], [True, True]], ["a", "b"])]
+    [['a'], ['a', 'b']]
+    """
+    sets, classes = _check_sets(sets, classes)
+    return [classes[row] for row in sets]
+
+
+def set_coverage(
+    y_true: Any, sets: Any, classes: Any, *, average: str | None = "micro"
+) -> float | FloatArray:
+    """Compute the share of samples whose prediction set contains the true label.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    sets : array-like of shape (n_samples, n_classes), of bool
+        Result of `predict_set`.
+    classes : array-like of shape (n_classes,)
+        Class labels, ``model.classes_``.
+    average : {"micro", None}, default="micro"
+        "micro" averages over all samples. None returns the coverage of each class, NaN for classes
+        that do not occur.
+
+    Returns
+    -------
+    coverage : float, or ndarray of shape (n_classes,)
+    """
+    if average not in ("micro", None):
+        raise ValueError(f"average must be 'micro' or None, got {average!r}.")
+    sets, classes = _check_sets(sets, classes)
+    true = to_label_array(y_true)
+    check_consistent_length(true, sets)
+    codes = _encode("y_true", true, classes)
+    covered = sets[np.arange(len(codes)), codes]
+    if average is not None:
+        return float(covered.mean())
+    counts = np.bincount(codes, minlength=len(classes))
+    with np.errstate(invalid="ignore"):
+        shares: FloatArray = np.bincount(codes, covered, len(classes)) / counts
+    return shares
+
+
+def _check_sets(sets: Any, classes: Any) -> tuple[AnyArray, AnyArray]:
+    sets, classes = np.asarray(sets), np.asarray(classes)
+    if sets.ndim != 2 or sets.dtype != bool or sets.shape[1] != len(classes):
+        raise ValueError(
+            f"sets must be an array of bool of shape (n_samples, {len(classes)}), got "
+            f"{sets.dtype} of shape {sets.shape}."
+        )
+    return sets, classes
 
 
 class CostSensitiveClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
+from opgd._base.prediction_sets import PredictionSetMixin
 from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
@@ -15,7 +16,7 @@ from opgd._utils.labels import (
     encode_true_labels,
     to_label_array,
 )
-from opgd._utils.validation import check_sample_weight
+from opgd._utils.validation import check_priors, check_sample_weight
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -27,7 +28,7 @@ def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
     return log_joints
 
 
-class PosteriorMixin(ClassifierMixin):
+class PosteriorMixin(PredictionSetMixin, ClassifierMixin):
     """Mixin for classifiers that predict from log joint densities of the classes."""
 
     classes_: AnyArray
@@ -36,6 +37,14 @@ class PosteriorMixin(ClassifierMixin):
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """Return log(pi_k f_k) for samples and classes, (n, K)."""
         raise NotImplementedError
+
+    def _density_log_joint(self, X: Any) -> FloatArray:
+        """Return log(pi_k f_k) without what calibration mixes into the posteriors, (n, K)."""
+        return self._class_log_joint(X)
+
+    def _log_prior_ratios(self, priors: Any) -> FloatArray:
+        """Return the logarithms of given priors divided by those of the fit, (K,)."""
+        return np.log(check_priors(priors, self.classes_, self.priors_)) - np.log(self.priors_)
 
     def _check_labeled(
         self, X: Any, y: Any, sample_weight: Any

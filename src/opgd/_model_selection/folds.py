@@ -206,8 +206,12 @@ class Fold:
                     break
         return path
 
-    def log_joint(self, outcome: Outcome) -> FloatArray:
-        """Return the log joints of the held-out samples and all classes by a model, (n, K)."""
+    def predict(self, outcome: Outcome) -> tuple[FloatArray, FloatArray]:
+        """Return what a model predicts for the held-out samples.
+
+        These are the log joints of all classes, (n, K), and the squared distances to the nearest
+        Gaussian, (n,).
+        """
         with one_blas_thread():
             problem = self.pose(outcome.setting)
             directions = (
@@ -215,7 +219,8 @@ class Fold:
                 if outcome.components is None
                 else problem.coordinates.directions(outcome.components)
             )
-            return self._log_joint(problem, directions)
+            distances = problem.project(directions).squared_distances(self.test.X)
+            return self._log_joint(problem, directions), distances.min(axis=1)
 
     def pose(self, setting: Setting) -> Problem:
         """Return the problem of a setting on the training samples."""
