@@ -9,6 +9,7 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._base.shift import Drift, PriorEstimate
 from opgd._utils.costs import (
     check_costs,
     check_reject_label,
@@ -20,7 +21,14 @@ from opgd._utils.labels import encode_labels, encode_true_labels, to_label_array
 from opgd._utils.validation import check_positive, check_sample_weight
 from opgd.core.types import AnyArray, FloatArray
 
-__all__ = ["CostSensitiveClassifier", "label_sets", "mean_cost", "set_coverage"]
+__all__ = [
+    "CostSensitiveClassifier",
+    "Drift",
+    "PriorEstimate",
+    "label_sets",
+    "mean_cost",
+    "set_coverage",
+]
 
 
 def mean_cost(

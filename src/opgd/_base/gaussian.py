@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from opgd._base.estimator import BaseModel
 from opgd._base.posterior import PosteriorMixin
 from opgd._base.projection import ProjectionMixin
-from opgd._dask.lazy import support_dask
+from opgd._base.shift import Drift, measure_drift
+from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.blas import one_blas_thread
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection, mix_background
@@ -112,6 +113,26 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
     def _set_calibration(self, temperature: float, background: float) -> None:
         """Set the divisor of the log joints, and the share of the priors in the posteriors."""
         self._projection = replace(self._projection, temperature=temperature, background=background)
+
+    def drift(self, X: Any) -> Drift:
+        """Measure how new samples differ from the model.
+
+        Class shares of the new samples are estimated first (see `estimate_priors`), so that a
+        change of the shares alone does not count as a change of features or components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New samples; some hundreds, not one.
+
+        Returns
+        -------
+        drift : Drift
+            Tables of `features`, `components` and `classes` with the shifts of their means.
+            `opgd.plotting.DriftDisplay` draws them.
+        """
+        check_is_fitted(self)
+        return measure_drift(self, compute_eagerly(X))
 
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """Return log(pi_k phi_k) of the classes, divided by the temperature, (n, K).

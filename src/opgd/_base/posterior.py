@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
 from opgd._base.prediction_sets import PredictionSetMixin
+from opgd._base.shift import PriorShiftMixin
 from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
@@ -28,7 +29,7 @@ def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
     return log_joints
 
 
-class PosteriorMixin(PredictionSetMixin, ClassifierMixin):
+class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
     """Mixin for classifiers that predict from log joint densities of the classes."""
 
     classes_: AnyArray
