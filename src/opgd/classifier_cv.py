@@ -21,6 +21,7 @@ from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_m
 from opgd._model_selection.held_out import collect_held_out
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
+from opgd._model_selection.scores import METRICS
 from opgd._model_selection.stages import Request, StagedSearch
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
 from opgd._utils.labels import (
@@ -31,6 +32,7 @@ from opgd._utils.labels import (
 )
 from opgd._utils.validation import (
     check_choice,
+    check_class_weight,
     check_flag,
     check_integer,
     check_n_jobs,
@@ -45,7 +47,6 @@ from opgd.core.types import AnyArray, IntArray
 MAX_FULL_GRID = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.5
-QUICK_SCORINGS = ("accuracy", "neg_log_loss")
 MANY_VALUES, FEW_SAMPLES = 20, 10
 """More different numbers than this, with fewer samples each, look like a numeric target."""
 
@@ -128,6 +129,11 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     covariance_type : {"diag", "full"} or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag". RDA,
         which has full covariances on all components, is a candidate in any case.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
+        calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
+        except that "f1", "f1_macro" and "average_precision", which depend on the shares of
+        the classes, are computed without them.
     cv : int, float, splitter or iterable of splits, default=5
         Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
         is the fraction of samples in a single stratified validation set (as in the paper). A
@@ -135,7 +141,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
-        accuracy.
+        accuracy. "accuracy", "balanced_accuracy", "f1" (of the second class of two), "f1_macro",
+        "average_precision" (of the second class of two, or the mean over all classes) and
+        "neg_log_loss" are weighted and need no further predictions.
     calibrate : bool, default=True
         Whether to fit the temperature and the background on held-out samples. Calibration usually
         improves the predicted probabilities. A predicted class changes only in favor of a class
@@ -218,6 +226,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         ridge: Any = None,
         n_subclasses: Any = None,
         covariance_type: Any = None,
+        class_weight: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
         calibrate: bool = True,
@@ -231,6 +240,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         self.ridge = ridge
         self.n_subclasses = n_subclasses
         self.covariance_type = covariance_type
+        self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
         self.calibrate = calibrate
@@ -275,7 +285,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
         progress = TaskProgress(self, data, None)
         scorer = None if self._is_quick() else get_scorer(self.scoring)
-        folds = make_folds(sample, splits, scorer)
+        metric = self.scoring if self._is_quick() and self.scoring in METRICS else "accuracy"
+        folds = make_folds(sample, splits, scorer, metric)
         ranking = Ranking(
             by_log_loss=self.scoring == "neg_log_loss",
             calibrate=self.calibrate,
@@ -397,7 +408,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     def _is_quick(self) -> bool:
         """Return whether the score follows from log joint densities, without a scorer."""
         return self.scoring is None or (
-            isinstance(self.scoring, str) and self.scoring in QUICK_SCORINGS
+            isinstance(self.scoring, str) and self.scoring in (*METRICS, "neg_log_loss")
         )
 
     def _check_data(
@@ -431,7 +442,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         codes = np.zeros(len(y), dtype=np.intp)
         codes[is_used] = used_codes
         _check_classes(classes, codes)
-        return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
+        sample = Sample(X, codes, weights, classes, metadata["score"])
+        factors = check_class_weight(self.class_weight, classes, sample.counts)
+        return sample.weighted_by_class(factors), metadata["split"]
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()
@@ -443,6 +456,10 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             check_n_subclasses(value, classes)
         for value in given.get("covariance_type", []):
             check_choice("covariance_type", value, ["diag", "full"])
+        if self.scoring == "f1" and len(classes) != 2:
+            raise ValueError(
+                f"scoring='f1' needs two classes, but y has {len(classes)}; use 'f1_macro'."
+            )
         check_flag("calibrate", self.calibrate)
         check_choice("rule", self.rule, ["best", "one_se"])
         check_integer("verbose", self.verbose)
@@ -554,7 +571,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         Components near those of the best split are known to score well on held-out samples, which
         a higher log-likelihood from another start does not show.
         """
-        model = OPGDClassifier(**params, n_jobs=self.n_jobs)
+        model = OPGDClassifier(**params, class_weight=self.class_weight, n_jobs=self.n_jobs)
         if components is None or len(components) != params["n_components"]:
             return model.fit(X, y, sample_weight)
         init = model.init

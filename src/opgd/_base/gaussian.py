@@ -78,7 +78,10 @@ class GaussianModel(BaseModel):
 
         so that at most a fraction :math:`t` of new samples like these have a typicality of at most
         :math:`t`, whatever their distribution. Beyond the largest :math:`d_i` it decreases further
-        like the tail of a scaled :math:`\chi^2_q`.
+        like the tail of a scaled :math:`\chi^2_q`. The distances of `OPGDClassifierCV` come from
+        models with fewer samples and are scaled down for this, so that its statement is
+        approximate.
+
         Typicality depends only on the scores; deviations orthogonal to the components are not
         detected.
 
