@@ -33,7 +33,13 @@ from opgd.cli.options import (
 if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
 
-SCORES = {"error": "accuracy", "log-loss": "neg_log_loss"}
+SCORES = {
+    "error": "accuracy",
+    "log-loss": "neg_log_loss",
+    "balanced": "balanced_accuracy",
+    "f1": "f1_macro",
+    "average-precision": "average_precision",
+}
 
 
 def fit(
@@ -71,6 +77,12 @@ def fit(
         ),
     ] = None,
     covariance: Covariance = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="balanced", rich_help_panel=MODEL, help="Give all classes the same weight."
+        ),
+    ] = None,
     cv: Annotated[
         str,
         typer.Option(
@@ -82,7 +94,7 @@ def fit(
     scoring: Annotated[
         str,
         typer.Option(
-            metavar="error|log-loss", rich_help_panel=MODEL, help="Criterion to select settings by."
+            metavar="|".join(SCORES), rich_help_panel=MODEL, help="Criterion to select settings by."
         ),
     ] = "error",
     use: Use = None,
@@ -107,6 +119,7 @@ def fit(
         ridge=ridge,
         subclasses=subclasses,
         covariance=covariance,
+        class_weight=class_weight,
         cv=parse_folds("--cv", cv),
         scoring=scoring,
         seed=seed,
@@ -139,6 +152,7 @@ class Settings:
     ridge: str | None
     subclasses: str | None
     covariance: str | None
+    class_weight: str | None
     cv: int | float
     scoring: str
     seed: int | None
@@ -150,18 +164,24 @@ class Settings:
 
         values = self._parse_values()
         if self.scoring not in SCORES:
-            raise BadInput(f"--scoring must be error or log-loss, got {quote(self.scoring)}.")
+            names = ", ".join(SCORES)
+            raise BadInput(f"--scoring must be one of {names}; got {quote(self.scoring)}.")
+        if self.class_weight not in (None, "balanced"):
+            raise BadInput(f"--class-weight must be balanced, got {quote(self.class_weight)}.")
         if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
             return OPGDClassifierCV(
                 **grid,
+                class_weight=self.class_weight,
                 cv=self.cv,
                 scoring=SCORES[self.scoring],
                 n_jobs=self.jobs,
                 random_state=self.seed,
             )
         single: Any = {key: candidates[0] for key, candidates in values.items()}
-        return OPGDClassifier(**single, n_jobs=self.jobs, random_state=self.seed)
+        return OPGDClassifier(
+            **single, class_weight=self.class_weight, n_jobs=self.jobs, random_state=self.seed
+        )
 
     def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
         """Fit the estimator and return an estimate of its error."""
