@@ -874,8 +874,8 @@ def test_files_without_ridge_and_search_are_accepted(small, tmp_path):
 
 
 def test_later_formats_ask_for_an_upgrade(small, tmp_path):
-    data = forged(small[1], lambda model, tensors: model.update(version=4))
-    with pytest.raises(ValueError, match=r"version 4 .* upgrade opgd"):
+    data = forged(small[1], lambda model, tensors: model.update(version=5))
+    with pytest.raises(ValueError, match=r"version 5 .* upgrade opgd"):
         read(data, tmp_path)
 
 

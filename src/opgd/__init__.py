@@ -8,6 +8,7 @@ if _typing.TYPE_CHECKING:
     from opgd.classifier import OPGDClassifier
     from opgd.classifier_cv import OPGDClassifierCV
     from opgd.comparison import compare
+    from opgd.decisions import CostSensitiveClassifier
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
     from opgd.report import write_report
@@ -15,6 +16,7 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 __all__ = [
+    "CostSensitiveClassifier",
     "DataWarning",
     "OPGDClassifier",
     "OPGDClassifierCV",
@@ -29,6 +31,7 @@ __all__ = [
 
 # Names are imported on first use, so that `opgd --help` does not import scikit-learn.
 _MODULES = {
+    "CostSensitiveClassifier": "opgd.decisions",
     "DataWarning": "opgd._utils.warnings",
     "OPGDClassifier": "opgd.classifier",
     "OPGDClassifierCV": "opgd.classifier_cv",

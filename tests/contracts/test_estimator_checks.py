@@ -7,7 +7,13 @@ import pytest
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
+from opgd import (
+    CostSensitiveClassifier,
+    OPGDClassifier,
+    OPGDClassifierCV,
+    OPGDMixture,
+    OPGDSemiSupervised,
+)
 from opgd.baselines import (
     AlternatingComponents,
     CommonPrincipalComponents,
@@ -27,11 +33,13 @@ ESTIMATORS = [
     OPGDClassifier(),
     OPGDClassifier(covariance_type="full"),
     OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
+    OPGDClassifier(class_weight="balanced"),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, n_subclasses=1, covariance_type="diag", cv=2),
     OPGDClassifierCV(2, cv=2),
     OPGDMixture(),
     OPGDMixture((2, 3), covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     OPGDSemiSupervised(),
+    CostSensitiveClassifier(ReducedRankLDA()),
     ReducedRankLDA(),
     RegularizedDiscriminantAnalysis(),
     SlicedAverageVariance(),
@@ -96,6 +104,7 @@ BAD_VALUES = {
     "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
     "ridge": [-0.1, 1.1, "some", None, True, np.nan],
     "priors": ["equal", [0.5, 0.6, -0.1], [0.5, 0.5], [0.2, 0.2, 0.2], {0: 1.0}, 3],
+    "class_weight": ["equal", [1, 1, 1], {0: -1}, {0: 0}, {"no such label": 2}, {0: "much"}, 3],
     "init": ["svd", None, 3, [[1.0, 2.0]], [[0.0] * 4, [1.0] * 4]],
     "n_init": [0, 1.5, "some", None],
     "max_iter": [-1, 1.5, "some", None],

@@ -12,11 +12,15 @@ from opgd.core.types import AnyArray
 
 
 def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate `fit` so that a failure or an interrupt leaves the estimator unchanged."""
+    """Decorate `fit` so that a failure or an interrupt leaves the estimator unchanged.
+
+    Held-out samples of an earlier fit are dropped.
+    """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.__dict__.copy()
+        self.__dict__.pop("_held_out", None)
         try:
             return method(self, *args, **kwargs)
         except BaseException:

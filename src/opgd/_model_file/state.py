@@ -18,6 +18,7 @@ from opgd._model_file.encoding import (
 from opgd._model_file.probe import check_results
 from opgd._model_file.schema import (
     ESTIMATORS,
+    HELD_OUT,
     OPTIONAL,
     RECORDS,
     Parts,
@@ -63,7 +64,7 @@ def encode_estimator(
         for key in describe_projection(estimator, fitted["_projection"]):
             fitted.pop(key)
     for key, value in _flatten(fitted).items():
-        if key not in parts.attributes and key not in OPTIONAL:
+        if key not in parts.attributes | OPTIONAL | HELD_OUT:
             left_out[prefix + key] = prefix + key
             continue
         write = writer.labels if key == "classes_" else writer.encode
@@ -90,11 +91,15 @@ def _encode_parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
 
 
 def _flatten(fitted: dict[str, Any]) -> dict[str, Any]:
-    """Return fitted attributes with one entry for each field of a record, and forms by name."""
+    """Return fitted attributes with one entry for each field of a record, and forms by name.
+
+    Fields of records that are None are left out.
+    """
     flat: dict[str, Any] = {}
     for key, value in fitted.items():
         if key in RECORDS:
-            flat |= _flatten({f"{key}.{field}": inner for field, inner in vars(value).items()})
+            fields = {name: inner for name, inner in vars(value).items() if inner is not None}
+            flat |= _flatten({f"{key}.{name}": inner for name, inner in fields.items()})
         else:
             flat[key] = value.name if key == "_projection.form" else value
     return flat

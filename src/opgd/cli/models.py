@@ -11,6 +11,7 @@ import pandas as pd
 from rich.text import Text
 
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
+from opgd.cli.decisions import Decision
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.encode import (
     Numbers,
@@ -185,17 +186,39 @@ def _check_number_of_columns(model: Model, table: Table, names: list[str]) -> No
 
 def predict_rows(estimator: Any, X: Any, *, proba: bool = False) -> dict[str, Any]:
     """Return prediction, probability and, for Gaussian models, typicality of rows, by column."""
-    probabilities = estimator.predict_proba(X)
     is_classifier = hasattr(estimator, "classes_")
-    columns: dict[str, Any] = {
-        "prediction" if is_classifier else "cluster": estimator.predict(X),
-        "probability": probabilities.max(axis=1),
-    }
+    name = "prediction" if is_classifier else "cluster"
+    return _tabulate(estimator, X, name, estimator.predict(X), estimator.predict_proba(X), proba)
+
+
+def decide_rows(
+    estimator: Any, X: Any, *, proba: bool, decision: Decision, terminal: Terminal
+) -> dict[str, Any]:
+    """Return the same with costs, rejection, prediction sets and estimated class shares."""
+    decision.check(estimator)
+    if not decision.names:
+        return predict_rows(estimator, X, proba=proba)
+    priors = decision.estimate(estimator, X, terminal)
+    labels = decision.predict(estimator, X, priors, terminal)
+    probabilities = estimator.predict_proba(X, priors)
+    columns = _tabulate(estimator, X, "prediction", labels, probabilities, proba)
+    known = {label: k for k, label in enumerate(estimator.classes_.tolist())}
+    codes = np.array([known.get(label, -1) for label in labels.tolist()])
+    own = probabilities[np.arange(len(codes)), codes]
+    columns["probability"] = np.where(codes < 0, probabilities.max(axis=1), own)
+    return columns | decision.predict_sets(estimator, X, priors)
+
+
+def _tabulate(
+    estimator: Any, X: Any, name: str, labels: AnyArray, probabilities: AnyArray, proba: bool
+) -> dict[str, Any]:
+    is_classifier = hasattr(estimator, "classes_")
+    columns: dict[str, Any] = {name: labels, "probability": probabilities.max(axis=1)}
     if hasattr(estimator, "typicality"):  # Gaussian models only
         columns["typicality"] = estimator.typicality(X)
     if proba:
-        labels = estimator.classes_.tolist() if is_classifier else range(probabilities.shape[1])
-        columns |= {f"probability_{label}": probabilities[:, k] for k, label in enumerate(labels)}
+        names = estimator.classes_.tolist() if is_classifier else range(probabilities.shape[1])
+        columns |= {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
     return columns
 
 
@@ -241,7 +264,8 @@ def _summarize_answers(model: Model, rows: NewRows, answers: dict[str, Any]) -> 
             labels, missing = encode_known_labels(target, series, model.estimator.classes_)
         except BadInput:  # an unrelated column with the same name
             return facts
-        if not missing.all():
-            wrong = answers["prediction"][~missing] != labels[~missing]
+        decided = np.isin(answers["prediction"], model.estimator.classes_) & ~missing
+        if decided.any():  # rejected rows are neither right nor wrong
+            wrong = answers["prediction"][decided] != labels[decided]
             facts["error"] = float(np.mean(wrong))
     return facts

@@ -7,7 +7,7 @@ import typer
 from opgd.cli.console import quote
 from opgd.cli.errors import BadInput
 
-ROWS, MODEL, OUTPUT = "Rows and columns", "Model", "Output"
+ROWS, MODEL, OUTPUT, DECISIONS = "Rows and columns", "Model", "Output", "Decisions"
 TABLE = "Table: .csv, .tsv, .parquet or .arrow; - reads CSV from standard input."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=TABLE)]

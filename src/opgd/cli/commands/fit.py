@@ -33,7 +33,13 @@ from opgd.cli.options import (
 if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
 
-SCORES = {"error": "accuracy", "log-loss": "neg_log_loss"}
+SCORES = {
+    "error": "accuracy",
+    "log-loss": "neg_log_loss",
+    "balanced": "balanced_accuracy",
+    "f1": "f1_macro",
+    "average-precision": "average_precision",
+}
 RULES = {"best": "best", "one-se": "one_se"}
 
 
@@ -72,6 +78,12 @@ def fit(
         ),
     ] = None,
     covariance: Covariance = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="balanced", rich_help_panel=MODEL, help="Give all classes the same weight."
+        ),
+    ] = None,
     cv: Annotated[
         str,
         typer.Option(
@@ -83,7 +95,7 @@ def fit(
     scoring: Annotated[
         str,
         typer.Option(
-            metavar="error|log-loss", rich_help_panel=MODEL, help="Criterion to select settings by."
+            metavar="|".join(SCORES), rich_help_panel=MODEL, help="Criterion to select settings by."
         ),
     ] = "error",
     rule: Annotated[
@@ -116,6 +128,7 @@ def fit(
         ridge=ridge,
         subclasses=subclasses,
         covariance=covariance,
+        class_weight=class_weight,
         cv=parse_folds("--cv", cv),
         scoring=scoring,
         rule=rule,
@@ -149,6 +162,7 @@ class Settings:
     ridge: str | None
     subclasses: str | None
     covariance: str | None
+    class_weight: str | None
     cv: int | float
     scoring: str
     rule: str
@@ -161,13 +175,17 @@ class Settings:
 
         values = self._parse_values()
         if self.scoring not in SCORES:
-            raise BadInput(f"--scoring must be error or log-loss, got {quote(self.scoring)}.")
+            names = ", ".join(SCORES)
+            raise BadInput(f"--scoring must be one of {names}; got {quote(self.scoring)}.")
+        if self.class_weight not in (None, "balanced"):
+            raise BadInput(f"--class-weight must be balanced, got {quote(self.class_weight)}.")
         if self.rule not in RULES:
             raise BadInput(f"--rule must be best or one-se, got {quote(self.rule)}.")
         if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
             return OPGDClassifierCV(
                 **grid,
+                class_weight=self.class_weight,
                 cv=self.cv,
                 scoring=SCORES[self.scoring],
                 rule=RULES[self.rule],
@@ -177,7 +195,9 @@ class Settings:
         if self.rule != "best":
             raise BadInput("--rule one-se needs --axes auto or several values of an option.")
         single: Any = {key: candidates[0] for key, candidates in values.items()}
-        return OPGDClassifier(**single, n_jobs=self.jobs, random_state=self.seed)
+        return OPGDClassifier(
+            **single, class_weight=self.class_weight, n_jobs=self.jobs, random_state=self.seed
+        )
 
     def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
         """Fit the estimator and return an estimate of its error."""
