@@ -16,7 +16,6 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.calibration import Calibration, fit_calibration
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
 from opgd._model_selection.ranking import Model, Ranking
@@ -39,6 +38,7 @@ from opgd._utils.validation import (
 )
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.classifier import OPGDClassifier
+from opgd.core.calibration import Calibration, fit_calibration
 from opgd.core.types import AnyArray, IntArray
 
 MAX_FULL_GRID = 12
