@@ -160,6 +160,14 @@ class DaskEngine(Engine):
             [rows + first for rows, first in zip(found, self.first_rows, strict=True)]
         )
 
+    def hide_labels(self, positions: IntArray) -> "DaskEngine":
+        which = np.searchsorted(self.first_rows, positions, side="right") - 1
+        hide = delayed(_hide_part_labels, pure=False)
+        parts = list(self.parts)
+        for k in np.unique(which):
+            parts[k] = hide(parts[k], positions[which == k] - self.first_rows[k])
+        return self._replace(parts=parts, partly_labeled=True)
+
     def select_rows(self, positions: IntArray) -> RowEngine:
         which = np.searchsorted(self.first_rows, positions, side="right") - 1
         select = delayed(_select_part_rows, pure=False)
@@ -207,6 +215,12 @@ def _find_accepted(part: Part, accept: Any, step: int, n_before: int) -> IntArra
     """Return every `step`-th accepted row; `n_before` rows were accepted in earlier parts."""
     found = np.flatnonzero(accept(part.labels))
     return found[-n_before % step :: step]
+
+
+def _hide_part_labels(part: Part, rows: IntArray) -> Part:
+    labels = part.labels.copy()
+    labels[rows] = -1
+    return part._replace(labels=labels)
 
 
 def _select_part_rows(part: Part, rows: IntArray) -> Part:

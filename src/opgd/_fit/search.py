@@ -107,6 +107,19 @@ def search(
     return SearchResult(replace(best, n_evaluations=n_evaluations), table)
 
 
+def search_once(
+    problem: Problem, initial: Sequence[Start], *, max_iter: int, tol: float, subsample: bool
+) -> FloatArray:
+    """Return the directions found by one search that reports nothing, for trial fits."""
+    objective = problem.objective
+    samples: tuple[Objective, ...] = ()
+    if subsample and max_iter:
+        samples = growing_samples(objective, initial[0].directions.size)
+    curvature = samples[-1] if samples else None
+    climber = _Climber(objective, max_iter, tol, lambda *_: None, samples, curvature)
+    return climber.race(initial).directions
+
+
 @dataclass(frozen=True)
 class _Climber:
     """Solver with fixed settings, which runs on subsamples first if there are any."""

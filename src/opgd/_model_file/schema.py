@@ -173,6 +173,8 @@ OPTIONAL: dict[str, Field] = {
     "feature_names_in_": Names(),
     "ridge_": Number(0.0, 1.0),
     "corrected_error_": Number(0.0, 1.0),
+    "uses_unlabeled_": Flag(),
+    "trials_": Table(("model", "error", "log_loss", "missed_probability")),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
 }

@@ -13,11 +13,11 @@ from opgd._fit.initialization import convert_components
 from opgd._fit.normal_form import describe_gaussians
 from opgd._fit.problem import Prepared, Problem, frame_samples, pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.calibration import compute_losses, raw_loss
 from opgd._model_selection.path import Setting, count_parameters, model_directions
 from opgd._model_selection.scores import FACTORED, METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd.classifier import OPGDClassifier
+from opgd.core.calibration import compute_losses, raw_loss
 from opgd.core.engines import RowEngine
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from opgd._model_selection.calibration import Calibration, fit_calibration
 from opgd._model_selection.folds import Fold, Predictions
 from opgd._model_selection.ranking import Model
+from opgd.core.calibration import Calibration, fit_calibration
 from opgd.core.held_out import HeldOut
 
 

@@ -168,6 +168,10 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def hide_labels(self, positions: IntArray) -> Self:
+        """Return an engine in which the labels of the rows at `positions` are -1."""
+
+    @abstractmethod
     def select_rows(self, positions: IntArray) -> "RowEngine":
         """Return an engine with copies in memory of the rows at `positions`, which ascend."""
 
@@ -273,6 +277,11 @@ class RowEngine(Engine):
         found = np.flatnonzero(accept(self.labels))
         return found if most is None else found[:: max(1, -(-len(found) // most))]
 
+    def hide_labels(self, positions: IntArray) -> "RowEngine":
+        labels = self.labels.copy()
+        labels[positions] = -1
+        return self._copy(self.center, self.subtract, self.block_rows, labels)
+
     def mapped(self, function: Answer) -> "RowEngine":
         rows = np.concatenate([function(block).T.copy() for block in self.blocks()])
         return RowEngine(rows, self.labels, self.weights, n_threads=self.n_threads)
@@ -283,10 +292,16 @@ class RowEngine(Engine):
     def centered_at(self, center: FloatArray, *, subtract: bool) -> "RowEngine":
         return self._copy(center, subtract, self.block_rows)
 
-    def _copy(self, center: FloatArray, subtract: bool, block_rows: int) -> "RowEngine":
+    def _copy(
+        self,
+        center: FloatArray,
+        subtract: bool,
+        block_rows: int,
+        labels: IntArray | None = None,
+    ) -> "RowEngine":
         return RowEngine(
             self.X,
-            self.labels,
+            self.labels if labels is None else labels,
             self.weights,
             center=center,
             subtract=subtract,

@@ -58,7 +58,8 @@ def predict_held_out(
                 copy.fit(X[train], y[train])
         except ValueError as error:
             return None, f"a fit to the training folds failed: {error}"
-        copy_calibration(model, copy)
+        if not getattr(copy, "calibrate", False):  # otherwise, its fit has calibrated it
+            copy_calibration(model, copy)
         probabilities[test] = copy.predict_proba(X[test])
     by_group = "" if groups is None else " by group"
     settings = " of the selected settings" if model is not estimator else ""
