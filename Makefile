@@ -33,7 +33,7 @@ help:  ## this list
 		-c .venv-oldest/pins.txt --editable ".[data,model]" hypothesis mpmath polars pyarrow "pytest<9" pytest-xdist statsmodels
 	@touch $@
 
-demo: .venv/.has-demo  ## fit the digits, compare with the usual choices, save a picture and a report
+demo: .venv/.has-demo  ## the digits: OPGD beside the usual choices, in a table, a picture and a report
 	$(BIN)/python examples/demo.py
 
 test: .venv/.has-test  ## the tests

@@ -9,6 +9,7 @@ from sklearn.utils import check_consistent_length
 from opgd._utils.labels import to_label_array
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import predict_held_out
 from opgd.inspection.estimators import (
     check_has_axes,
@@ -53,6 +54,7 @@ class Summary:
     shares: list[float] | None  # of the gain, by axis
     loadings: list[AxisLoadings]
     evaluation: Evaluation | None
+    comparison: list[MethodSummary] | None  # with other methods, the best first
     doubtful: list[ListedRow]
     n_doubtful: int
     doubtful_held_out: bool  # whether their probabilities come from cross-validation
@@ -73,13 +75,14 @@ def summarize(
     cv: int = 5,
     groups: Any = None,
     max_rows: int = 50_000,
+    comparison: Any = None,
 ) -> Summary:
     """Return the contents of a report; `write_report` documents the parameters."""
     check_has_axes(estimator)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     is_mixture = not has_classes(estimator)
-    _check_arguments(is_mixture, y, X_test, y_test, groups)
+    _check_arguments(is_mixture, y, X_test, y_test, groups, comparison)
     rows = check_rows(estimator, X, y)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
@@ -133,6 +136,7 @@ def summarize(
         shares=_to_floats(getattr(estimator, "component_shares_", None)),
         loadings=select_largest_loadings(estimator, rows),
         evaluation=evaluation,
+        comparison=None if comparison is None else summarize_methods(comparison),
         doubtful=doubtful,
         n_doubtful=n_doubtful,
         doubtful_held_out=held_out is not None,
@@ -143,7 +147,11 @@ def summarize(
     )
 
 
-def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
+def _check_arguments(
+    is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any, comparison: Any
+) -> None:
+    if is_mixture and comparison is not None:
+        raise ValueError("comparison applies to classifiers only, got a mixture model.")
     if is_mixture and groups is not None:
         raise ValueError("groups applies to classifiers only; a mixture is not cross-validated.")
     if (X_test is None) != (y_test is None):

@@ -20,6 +20,7 @@ def write_report(
     cv: int = 5,
     groups: Any = None,
     max_rows: int = MAX_ROWS,
+    comparison: Any = None,
     overwrite: bool = False,
 ) -> Path:
     """Write an interactive report on a fitted model as a self-contained HTML file.
@@ -61,6 +62,9 @@ def write_report(
     max_rows : int, default=50000
         Maximum number of samples to draw. Larger data are subsampled, stratified by class, for
         the scatter plots only.
+    comparison : pandas.DataFrame, default=None
+        Result of `opgd.compare`, for example of ``compare(X, y, [estimator, "LDA", "QDA", "random
+        forest"])``. If passed, the report has a section with this comparison.
     overwrite : bool, default=False
         Whether to replace an existing file.
 
@@ -96,6 +100,7 @@ def write_report(
         cv=cv,
         groups=groups,
         max_rows=max_rows,
+        comparison=comparison,
     )
     # names may contain lone surrogates, which UTF-8 cannot encode
     write_atomically(target, render(summary).encode("utf-8", "replace"), overwrite)
