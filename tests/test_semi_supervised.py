@@ -528,7 +528,7 @@ def test_a_column_of_labels_is_taken_with_scikit_learns_warning(missing, iris):
 @pytest.mark.parametrize("n_rounds", [0, 1, 3])
 def test_no_more_rounds_are_made_than_asked_for(n_rounds, wine):
     X, y = wine
-    model = OPGDSemiSupervised(n_rounds=n_rounds).fit(X, some_of(y))
+    model = OPGDSemiSupervised(n_rounds=n_rounds, calibrate=False).fit(X, some_of(y))
     assert model.n_rounds_ == n_rounds
     assert np.mean(model.transduction_ == y) > 0.9
 
@@ -536,9 +536,9 @@ def test_no_more_rounds_are_made_than_asked_for(n_rounds, wine):
 def test_rounds_end_when_labeled_rows_get_other_classes(monkeypatch):
     X, few = contrary_problem()
     known = few >= 0
-    model = OPGDSemiSupervised(n_rounds=50).fit(X, few)
+    model = OPGDSemiSupervised(n_rounds=50, calibrate=False).fit(X, few)
     monkeypatch.setattr("opgd._fit.self_training._compute_error", lambda *_: 0.0)
-    longer = OPGDSemiSupervised(n_rounds=50).fit(X, few)
+    longer = OPGDSemiSupervised(n_rounds=50, calibrate=False).fit(X, few)
     assert model.n_rounds_ < 50 == longer.n_rounds_
     assert model.score(X[known], few[known]) > longer.score(X[known], few[known]) + 0.1
 
@@ -548,11 +548,11 @@ def test_a_failed_round_is_not_kept(monkeypatch, wine):
     errors = iter([0.1, 0.1, 0.9])
     with monkeypatch.context() as patch:
         patch.setattr("opgd._fit.self_training._compute_error", lambda *_: next(errors))
-        stopped = OPGDSemiSupervised(n_rounds=9).fit(X, few)
-    two = OPGDSemiSupervised(n_rounds=2).fit(X, few)
+        stopped = OPGDSemiSupervised(n_rounds=9, calibrate=False).fit(X, few)
+    two = OPGDSemiSupervised(n_rounds=2, calibrate=False).fit(X, few)
     assert stopped.n_rounds_ == 2
     assert np.array_equal(stopped.components_, two.components_)
-    three = OPGDSemiSupervised(n_rounds=3).fit(X, few)
+    three = OPGDSemiSupervised(n_rounds=3, calibrate=False).fit(X, few)
     assert not np.array_equal(stopped.components_, three.components_)
 
 

@@ -110,9 +110,9 @@ class OPGDSemiSupervised(ProjectionClassifier):
     calibrate : bool, default=True
         Whether to hide labels in trials, in order to calibrate the probabilities and to decide
         whether to use the unlabeled samples. This takes up to 20 additional fits, each with a
-        single search. Labels of classes with a single labeled sample are not hidden. With fewer
-        than 10 labels to hide, unlabeled samples are used in any case. With False, unlabeled
-        samples are used and probabilities are not calibrated.
+        single search. The label of a class with a single labeled sample is not hidden; if there is
+        such a class, or if there are fewer than 10 labels to hide, unlabeled samples are used in
+        any case. With False, unlabeled samples are used and probabilities are not calibrated.
     init : str, sequence of str or array-like, default="auto"
         Initial components: "auto", "lda", "paper", "save", "pca", "random", several of these names,
         or an array; see `OPGDClassifier`.

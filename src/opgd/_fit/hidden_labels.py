@@ -144,11 +144,12 @@ class Predictions:
 def select_model(models: Sequence[Predictions]) -> int:
     """Return the index of the model with the smallest missed probability.
 
-    The first model is kept if the difference is at most one standard error.
+    The first model is kept if the difference is at most one standard error, if labels are few, or
+    if no label of a class was hidden.
     """
     best = int(np.argmin([model.missed_probability for model in models]))
     first = models[0]
-    if len(first.codes) < LEAST_HIDDEN:
+    if len(first.codes) < LEAST_HIDDEN or len(np.unique(first.codes)) < len(first.frequencies):
         return 0
     weights = first.weights / first.weights.sum()
     gains = first.missed - models[best].missed
