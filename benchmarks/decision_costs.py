@@ -67,7 +67,7 @@ def show_costs(console: Console) -> bool:
             holds = bool(steps.mean() <= (error if kind == "random" else -2 * error))
             kept &= holds
             numbers = [*pairs.mean(axis=0), steps.mean(), error]
-            table.add_row(name, kind, *[f"{own:.4f}" for own in numbers], verdict(holds))
+            table.add_row(name, kind, *[f"{number:.4f}" for number in numbers], verdict(holds))
     how = (
         f"Mean costs of test rows in {N_SPLITS} splits. Random: {N_RANDOM_COSTS} matrices per "
         "split, entries from 1 to 10, uniform in the logarithm. Of the use: a missed malignant "
@@ -122,7 +122,7 @@ def show_shift(console: Console) -> bool:
         holds = bool(means[1] < means[0] and means[1] - means[2] <= MAX_EXCESS)
         kept &= holds
         error = gain.std(ddof=1) / np.sqrt(len(gain))
-        text = [f"{own:.4f}" for own in (*means[:3], error, means[3])]
+        text = [f"{number:.4f}" for number in (*means[:3], error, means[3])]
         table.add_row(name, *text, verdict(holds))
     how = (
         f"Error on {N_SHIFTED} test rows, drawn with class shares proportional to {SHIFT_RATIO} "
@@ -146,7 +146,7 @@ def measure_shift(fit: Fit, split: int) -> list[float]:
     )
     X, y, true = fit.X_test[drawn], fit.y_test[drawn], counts / counts.sum()
     estimate = fit.model.estimate_priors(X)
-    errors = [np.mean(fit.model.predict(X, own) != y) for own in (None, estimate, true)]
+    errors = [np.mean(fit.model.predict(X, priors) != y) for priors in (None, estimate, true)]
     return [*errors, float(np.abs(estimate.priors - true).max())]
 
 

@@ -53,7 +53,11 @@ def show_sets(console: Console) -> bool:
         near = bool(np.all(np.abs(means - coverage) <= MAX_DEVIATION))
         kept &= near
         table.add_row(
-            "mean", f"{coverage:.3f}", *[f"{own:.3f}" for own in means], *[""] * 4, verdict(near)
+            "mean",
+            f"{coverage:.3f}",
+            *[f"{number:.3f}" for number in means],
+            *[""] * 4,
+            verdict(near),
         )
     show(
         console,
@@ -77,11 +81,11 @@ def measure_sets(fit: Fit, split: int) -> dict[str, Any]:
         plain = model.predict_set(fit.X_test, coverage)
         random = model.predict_set(fit.X_test, coverage, randomized=True, random_state=split)
         covered = [sets[rows, codes] for sets in (plain, random)]
-        shares = [own.mean() for own in covered]
+        shares = [hit.mean() for hit in covered]
         sizes = plain.sum(axis=1)
         softmax = size_of_softmax_sets(posteriors, codes, shares[0])
         numbers.append([*shares, sizes.mean(), softmax, np.mean(sizes == 0)])
-        hits.append([np.bincount(codes, own, n_classes) for own in covered])
+        hits.append([np.bincount(codes, hit, n_classes) for hit in covered])
     return {"numbers": numbers, "hits": hits, "counts": np.bincount(codes, minlength=n_classes)}
 
 
@@ -95,11 +99,11 @@ def show_conformalized(console: Console) -> bool:
             X, y = fit.X_test, fit.y_test
             model = fit.model.conformalize(X[::2], y[::2])
             half = Fit(model, fit.X, fit.y, X[1::2], y[1::2])
-            rows.append([own[:3] for own in measure_sets(half, split)["numbers"]])
+            rows.append([row[:3] for row in measure_sets(half, split)["numbers"]])
         for coverage, numbers in zip(COVERAGES, np.mean(rows, axis=0), strict=True):
             near = bool(np.all(np.abs(numbers[:2] - coverage) <= MAX_DEVIATION))
             kept &= near
-            text = [f"{own:.3f}" for own in (coverage, *numbers)]
+            text = [f"{number:.3f}" for number in (coverage, *numbers)]
             table.add_row(name, *text, verdict(near))
     how = f"The same fits, half of the test rows conformalized. Bound: within {MAX_DEVIATION}."
     show(console, "Prediction sets from held-out rows", table, how)
@@ -118,7 +122,7 @@ def show_typicality(console: Console) -> bool:
         kept &= holds
         error = rows[:, 0].std(ddof=1) / np.sqrt(len(rows))
         n_columns = next(iter(fits(name, 1))).X.shape[1]
-        text = [f"{own:.3f}" for own in (mean[0], error, *mean[1:])]
+        text = [f"{number:.3f}" for number in (mean[0], error, *mean[1:])]
         table.add_row(name, str(n_train), str(n_columns), *text, verdict(holds, "outside"))
     how = (
         f"Share of test rows with a typicality below {FAR}, {N_SPLITS} splits. Held-out ranks: "

@@ -185,7 +185,7 @@ def measure_drift(model: Any, X: Any) -> Drift:
     held_out = getattr(model, "_held_out", None)
     n_reference = np.inf if held_out is None else float(held_out.weights.sum())
     axes = coordinates.raw_axes
-    variances = np.stack([np.sum(axes * (own @ axes), axis=0) for own in model._covariances])
+    variances = np.stack([np.sum(axes * (matrix @ axes), axis=0) for matrix in model._covariances])
     features = compare_moments(rows, weights, model.means_, variances, n_reference)
     scores, means = projection.scores(rows), projection.projected_means
     variances = _take_diagonals(projection.gaussians.variances)
@@ -236,10 +236,10 @@ def _compare_classes(
     found = posteriors.T @ scores / totals[:, None]  # (K, q)
     moved = np.empty(len(found))
     for k in range(len(found)):
-        own = codes == k
-        shares = weights[own] / weights[own].sum()
-        center = shares @ means[own]
-        spread = shares @ (variances[own] + (means[own] - center) ** 2)
+        in_class = codes == k
+        shares = weights[in_class] / weights[in_class].sum()
+        center = shares @ means[in_class]
+        spread = shares @ (variances[in_class] + (means[in_class] - center) ** 2)
         moved[k] = np.sqrt(np.mean((found[k] - center) ** 2 / spread))
     noise = np.sqrt(np.sum(posteriors**2, axis=0)) / totals
     return moved, noise
