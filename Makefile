@@ -70,7 +70,7 @@ bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
-	$(BIN)/python -m benchmarks selection speed calibration
+	$(BIN)/python -m benchmarks selection speed calibration decisions
 
 bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
 	$(BIN)/python -m benchmarks clustering orthogonality labels

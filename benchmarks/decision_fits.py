@@ -35,6 +35,8 @@ N_TRAIN = {
 """Training rows of the eight data sets; up to `MAX_TEST` others are test rows."""
 WIDE = {"yeast": 104, "libras": 150}
 """Training rows of data sets with 72 and 90 columns: hardly more rows than columns."""
+RARE = {"glass": 143, "dermatology": 244}
+"""Training rows of data sets with rare classes."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def read(name: str) -> tuple[FloatArray, AnyArray]:
 def split_rows(name: str, split: int) -> tuple[FloatArray, FloatArray, AnyArray, AnyArray]:
     """Return training and test rows, training and test labels."""
     X, y = read(name)
-    n_train = (N_TRAIN | WIDE)[name]
+    n_train = (N_TRAIN | WIDE | RARE)[name]
     n_test = min(MAX_TEST, len(X) - n_train)
     parts: tuple[FloatArray, FloatArray, AnyArray, AnyArray] = train_test_split(
         X, y, train_size=n_train, test_size=n_test, stratify=y, random_state=split
@@ -68,19 +70,20 @@ def split_rows(name: str, split: int) -> tuple[FloatArray, FloatArray, AnyArray,
     return parts
 
 
-def fits(name: str, n_splits: int = N_SPLITS) -> Iterator[Fit]:
+def fits(name: str, n_splits: int = N_SPLITS, class_weight: str | None = None) -> Iterator[Fit]:
     """Yield the fits to all splits of a data set."""
     for split in range(n_splits):
         X, X_test, y, y_test = split_rows(name, split)
-        path = CACHE / f"{name.replace(' ', '_')}_{split}.opgd"
+        words = [name.replace(" ", "_"), *([] if class_weight is None else [class_weight])]
+        path = CACHE / f"{'_'.join(words)}_{split}.opgd"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             with one_blas_thread(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                save_model(OPGDClassifierCV().fit(X, y), path)
+                save_model(OPGDClassifierCV(class_weight=class_weight).fit(X, y), path)
         yield Fit(load_model(path), X, np.asarray(y), X_test, np.asarray(y_test))
 
 
-if __name__ == "__main__":
-    for name in N_TRAIN | WIDE:
-        print(name, sum(1 for _ in fits(name)), flush=True)
+def encode(fit: Fit) -> AnyArray:
+    """Return the codes of the test labels."""
+    return np.searchsorted(fit.model.classes_, fit.y_test)

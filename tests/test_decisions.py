@@ -145,6 +145,15 @@ def test_bad_arguments_are_refused_by_name(arguments, words, wine):
         CostSensitiveClassifier(ReducedRankLDA(), **arguments).fit(X, y)
 
 
+def test_costs_apply_to_dask_input(wine):
+    da = pytest.importorskip("dask.array")
+    X, y = wine
+    model = ReducedRankLDA().fit(X, y)
+    options = {"costs": {("barolo", "barbera"): 20}, "reject_below": 0.7, "reject_label": "unsure"}
+    lazy = model.predict(da.from_array(X, chunks=(50, -1)), **options)
+    np.testing.assert_array_equal(lazy.compute(), model.predict(X, **options))
+
+
 # the wrapper
 
 

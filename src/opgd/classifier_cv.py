@@ -90,6 +90,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         p_{ik} = (1 - \varepsilon) \frac{(\pi_k \phi_k(V^\top x_i))^{1 / T}}
                       {\sum_l (\pi_l \phi_l(V^\top x_i))^{1 / T}} + \varepsilon \pi_k.
 
+    The held-out predictions of the selected model are kept: `predict_set` and `typicality` rank new
+    samples among them, and `estimate_priors` corrects probabilities by them.
+
     With ``shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag"``, candidates are the models
     of the paper, LDA and RDA.
 

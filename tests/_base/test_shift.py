@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 from sklearn.datasets import load_iris
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd.baselines import KernelNaiveBayes, ReducedRankLDA, RegularizedDiscriminantAnalysis
-from opgd.core.shift import compare_moments, estimate_shares
+from opgd.core.shift import compare_moments, estimate_shares, fit_correction
 
 QUICK = {"shrinkage": 0.1, "ridge": 0.05, "n_subclasses": 1, "covariance_type": "diag", "cv": 3}
 MEANS = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
@@ -74,6 +75,37 @@ def test_estimates_do_not_depend_on_the_priors_of_the_model(rng):
     np.testing.assert_allclose(
         one.estimate_priors(new).priors, other.estimate_priors(new).priors, atol=1e-4
     )
+
+
+def test_corrections_maximize_the_likelihood_of_held_out_samples(rng):
+    logits, codes = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    weights = rng.exponential(size=200)
+    found = fit_correction(log_softmax(logits, axis=1), codes, weights)
+
+    def loss(at):
+        corrected = log_softmax(np.exp(at[0]) * log_softmax(logits, axis=1) + at[1:], axis=1)
+        return -weights @ corrected[np.arange(200), codes] + 0.5 * np.sum(at**2)
+
+    direct = minimize(loss, np.zeros(4)).x
+    np.testing.assert_allclose([-np.log(found.temperature), *found.biases], direct, atol=1e-3)
+
+
+def test_biased_posteriors_are_corrected_by_held_out_samples(rng):
+    priors = np.array([0.5, 0.5])
+
+    def biased(n, share):
+        codes = (rng.random(n) < share).astype(int)
+        x = rng.normal(size=n) + 2 * codes
+        log_odds = 2.0 * (2 * x - 2) + 1.0  # of a model with too much confidence, and a bias
+        return log_softmax(np.column_stack([np.zeros(n), log_odds]), axis=1), codes
+
+    old, codes = biased(4000, 0.5)
+    new, _ = biased(4000, 0.2)
+    correction = fit_correction(old, codes, np.ones(4000))
+    source = np.exp(correction.apply(old)).mean(axis=0)
+    found = estimate_shares(correction.apply(new), source)
+    assert found.shares[1] == pytest.approx(0.2, abs=0.02)
+    assert abs(estimate_shares(new, priors).shares[1] - 0.2) > 0.04
 
 
 # estimators

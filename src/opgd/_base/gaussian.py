@@ -144,11 +144,13 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
         of the fit by Bayes' rule, also in the background.
         """
         by_class = self._density_log_joint(X)
-        share = self._projection.background
-        if share > 0:
-            by_class = mix_background(by_class, share, self.priors_)
+        if self._projection.background > 0:
+            by_class = self._mix_background(by_class)
         by_class += self._log_prior_ratios(priors)
         return by_class
+
+    def _mix_background(self, log_joints: FloatArray) -> FloatArray:
+        return mix_background(log_joints, self._projection.background, self.priors_)
 
     def _density_log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)

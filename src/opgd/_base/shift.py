@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd._dask.lazy import compute_eagerly
 from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
+from opgd.core.fitted import mix_background
 from opgd.core.held_out import HeldOut
-from opgd.core.shift import MAX_ITER, Moves, compare_moments, estimate_shares
+from opgd.core.shift import MAX_ITER, Moves, compare_moments, estimate_shares, fit_correction
 from opgd.core.types import AnyArray, FloatArray
 
 FAR = 0.05
@@ -86,6 +87,10 @@ class PriorShiftMixin:
     classes_: AnyArray
     priors_: FloatArray
 
+    def _mix_background(self, log_joints: FloatArray) -> FloatArray:
+        """Return log posteriors (n, K), with what calibration mixes into them."""
+        return mix_background(log_joints, 0.0, self.priors_)
+
     def estimate_priors(self, X: Any) -> PriorEstimate:
         r"""Estimate the class shares of new, unlabeled samples.
 
@@ -97,6 +102,11 @@ class PriorShiftMixin:
 
             \pi'_k \leftarrow \frac{1}{n} \sum_i
                 \frac{\pi'_k\, p_{ik} / \pi_k}{\sum_l \pi'_l\, p_{il} / \pi_l}.
+
+        Errors of the probabilities are multiplied by this. If there are held-out samples (of
+        `OPGDClassifierCV`, or by `conformalize`), the :math:`p_{ik}` are first corrected on these
+        by a temperature and a bias of each class, and :math:`\pi_k` are the means of the
+        corrected probabilities of the held-out samples.
 
         There is a warning if more than the shares seems to have changed: if many more samples than
         expected are far from all classes by their typicality. `drift` shows what moved.
@@ -119,14 +129,20 @@ class PriorShiftMixin:
         return estimate
 
     def _estimate_priors(self, X: Any) -> PriorEstimate:
-        log_posteriors = self.predict_log_proba(X)  # type: ignore[attr-defined]
-        found = estimate_shares(log_posteriors, self.priors_)
+        log_posteriors, priors = self.predict_log_proba(X), self.priors_  # type: ignore[attr-defined]
+        held_out = getattr(self, "_held_out", None)
+        if held_out is not None:
+            old = self._mix_background(held_out.log_joints)
+            correction = fit_correction(old, held_out.codes, held_out.weights)
+            log_posteriors = correction.apply(log_posteriors)
+            priors = np.average(np.exp(correction.apply(old)), axis=0, weights=held_out.weights)
+        found = estimate_shares(log_posteriors, priors)
         if not found.converged:
             warn_not_converged("The EM for class shares has", MAX_ITER)
         far, expected = np.nan, np.nan
         if hasattr(self, "typicality"):
             far = float(np.mean(self.typicality(X) < FAR))
-            expected = _expect_far_share(getattr(self, "_held_out", None), self, found.shares)
+            expected = _expect_far_share(held_out, self, found.shares)
         return PriorEstimate(self.classes_, found.shares, found.standard_errors, far, expected)
 
 
@@ -169,7 +185,7 @@ def measure_drift(model: Any, X: Any) -> Drift:
     held_out = getattr(model, "_held_out", None)
     n_reference = np.inf if held_out is None else float(held_out.weights.sum())
     axes = coordinates.raw_axes
-    variances = np.stack([np.sum(axes * (own @ axes), axis=0) for own in model._covariances])
+    variances = np.stack([np.sum(axes * (matrix @ axes), axis=0) for matrix in model._covariances])
     features = compare_moments(rows, weights, model.means_, variances, n_reference)
     scores, means = projection.scores(rows), projection.projected_means
     variances = _take_diagonals(projection.gaussians.variances)
@@ -220,10 +236,10 @@ def _compare_classes(
     found = posteriors.T @ scores / totals[:, None]  # (K, q)
     moved = np.empty(len(found))
     for k in range(len(found)):
-        own = codes == k
-        shares = weights[own] / weights[own].sum()
-        center = shares @ means[own]
-        spread = shares @ (variances[own] + (means[own] - center) ** 2)
+        in_class = codes == k
+        shares = weights[in_class] / weights[in_class].sum()
+        center = shares @ means[in_class]
+        spread = shares @ (variances[in_class] + (means[in_class] - center) ** 2)
         moved[k] = np.sqrt(np.mean((found[k] - center) ** 2 / spread))
     noise = np.sqrt(np.sum(posteriors**2, axis=0)) / totals
     return moved, noise

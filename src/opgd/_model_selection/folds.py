@@ -277,8 +277,8 @@ class Fold:
         wrong = np.argmax(log_joint, axis=1) != test.codes
         error = float(np.average(wrong, weights=weights))
         if self.scorer is None:
-            own = weights if self.metric in FACTORED else self.unfactored_weights
-            score = METRICS[self.metric](log_joint, test.codes, own)
+            counts = weights if self.metric in FACTORED else self.unfactored_weights
+            score = METRICS[self.metric](log_joint, test.codes, counts)
         else:
             score = self._score_with(
                 self.scorer, self._build_classifier(problem, directions, setting)

@@ -14,8 +14,8 @@ def collect_held_out(
     """Return the held-out samples of all folds by a model, and its calibration on them."""
     pairs = list(zip(folds, model.outcomes, strict=True))
     predictions = [fold.predict(outcome) for fold, outcome in pairs]
-    log_joint = np.concatenate([own.log_joint for own in predictions])
-    distances = np.concatenate([own.distances for own in predictions])
+    log_joint = np.concatenate([fold.log_joint for fold in predictions])
+    distances = np.concatenate([fold.distances for fold in predictions])
     codes = np.concatenate([fold.test.codes for fold in folds])
     calibration = Calibration()
     if calibrate:
@@ -35,10 +35,10 @@ def scale_to_all_samples(predictions: list[Predictions]) -> float:
     the number of training samples, which is smaller in a split than in the final fit. Medians are
     used, since a few outliers should not matter.
     """
-    held_out = float(np.median(np.concatenate([own.distances for own in predictions])))
-    train = float(np.median(np.concatenate([own.train_distances for own in predictions])))
+    held_out = float(np.median(np.concatenate([fold.distances for fold in predictions])))
+    train = float(np.median(np.concatenate([fold.train_distances for fold in predictions])))
     if not 0 < train < held_out:
         return 1.0
-    n_train = sum(len(own.train_distances) for own in predictions)
-    share = n_train / (n_train + sum(len(own.distances) for own in predictions))
+    n_train = sum(len(fold.train_distances) for fold in predictions)
+    share = n_train / (n_train + sum(len(fold.distances) for fold in predictions))
     return (train + share * (held_out - train)) / held_out

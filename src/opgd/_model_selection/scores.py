@@ -55,8 +55,8 @@ def _count(
     """Return the weights of correct, true and predicted samples of each class, (K,)."""
     predicted = np.argmax(log_joint, axis=1)
 
-    def total(groups: AnyArray, own: FloatArray) -> FloatArray:
-        return np.bincount(groups, own, log_joint.shape[1]).astype(np.float64)
+    def total(groups: AnyArray, amounts: FloatArray) -> FloatArray:
+        return np.bincount(groups, amounts, log_joint.shape[1]).astype(np.float64)
 
     return (
         total(codes, weights * (predicted == codes)),

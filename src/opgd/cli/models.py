@@ -204,8 +204,8 @@ def decide_rows(
     columns = _tabulate(estimator, X, "prediction", labels, probabilities, proba)
     known = {label: k for k, label in enumerate(estimator.classes_.tolist())}
     codes = np.array([known.get(label, -1) for label in labels.tolist()])
-    own = probabilities[np.arange(len(codes)), codes]
-    columns["probability"] = np.where(codes < 0, probabilities.max(axis=1), own)
+    predicted = probabilities[np.arange(len(codes)), codes]
+    columns["probability"] = np.where(codes < 0, probabilities.max(axis=1), predicted)
     return columns | decision.predict_sets(estimator, X, priors)
 
 

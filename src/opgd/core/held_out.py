@@ -79,10 +79,10 @@ class HeldOut:
         new, old = compute_log_odds(log_joints), compute_log_odds(self.log_joints + log_ratios)
         values = np.empty_like(new)
         for k in range(new.shape[1]):
-            own = self.codes == k
-            below, equal = _weigh_ranks(old[own, k], self.weights[own], new[:, k])
+            in_class = self.codes == k
+            below, equal = _weigh_ranks(old[in_class, k], self.weights[in_class], new[:, k])
             share = 1.0 if uniform is None else uniform[:, k]
-            values[:, k] = (below + share * (equal + 1.0)) / (self.weights[own].sum() + 1.0)
+            values[:, k] = (below + share * (equal + 1.0)) / (self.weights[in_class].sum() + 1.0)
         return values
 
     def typicality(self, distances: FloatArray, n_components: int) -> FloatArray:

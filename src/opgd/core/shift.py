@@ -5,18 +5,26 @@ If only the class shares differ between training and new samples, the density of
     f(x) = sum_k share_k f_k(x),   and   p_ik / prior_k  is proportional to  f_k(x_i)
 
 with the posteriors p and priors of the model. The shares that maximize the likelihood of the new
-samples are found by EM (Saerens, Latinne & Decaestecker 2002).
+samples are found by EM (Saerens, Latinne & Decaestecker 2002). EM multiplies errors of the
+posteriors, so they are first corrected on held-out samples by a temperature and a bias of each
+class (Alexandari, Kundaje & Shrikumar 2020).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import log_softmax
 
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.solvers import maximize
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 LEAST_SHARE = 1e-9
 """Lower bound of estimated shares, so that they can be used as priors."""
 MAX_ITER, TOLERANCE = 1000, 1e-7
+PENALTY = 1.0
+"""Weight of the squared logarithm of the temperature and the squared biases, in samples."""
+LEAST_LOG_POSTERIOR = -1e3
+"""Lower bound of log posteriors that are corrected."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,51 @@ def _standard_errors(ratios: FloatArray, shares: FloatArray) -> FloatArray:
     covariance = tangent.T @ np.linalg.pinv(information, hermitian=True) @ tangent
     errors: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return errors
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Corrected log posteriors: softmax of log posteriors / temperature + biases."""
+
+    temperature: float
+    biases: FloatArray  # (K,)
+
+    def apply(self, log_posteriors: FloatArray) -> FloatArray:
+        """Return corrected log posteriors, (n, K)."""
+        scaled = np.maximum(log_posteriors, LEAST_LOG_POSTERIOR) / self.temperature
+        corrected: FloatArray = log_softmax(scaled + self.biases, axis=1)
+        return corrected
+
+
+def fit_correction(log_posteriors: FloatArray, codes: IntArray, weights: FloatArray) -> Correction:
+    """Return the correction that maximizes the penalized likelihood of held-out samples."""
+    objective = _CorrectedLikelihood(log_posteriors, codes, weights)
+    at = maximize(objective, np.zeros((1, 1 + log_posteriors.shape[1]))).directions[0]
+    return Correction(float(np.exp(-at[0])), at[1:])
+
+
+class _CorrectedLikelihood:
+    """Mean log posterior of the true classes less a penalty, by -log T and biases, (1, 1 + K)."""
+
+    def __init__(self, log_posteriors: FloatArray, codes: IntArray, weights: FloatArray) -> None:
+        self.log_posteriors = np.maximum(log_posteriors, LEAST_LOG_POSTERIOR)
+        self.targets = np.eye(log_posteriors.shape[1])[codes]
+        self.weights = weights
+
+    def value(self, at: FloatArray) -> float:
+        """Return the mean objective."""
+        return self.value_and_gradient(at)[0]
+
+    def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
+        """Return the mean objective and its derivatives, (1, 1 + K)."""
+        scaled = np.exp(at[0, 0]) * self.log_posteriors
+        corrected = log_softmax(scaled + at[0, 1:], axis=1)
+        slopes = self.weights[:, None] * (self.targets - np.exp(corrected))  # (n, K)
+        total = self.weights.sum()
+        value = self.weights @ np.sum(self.targets * corrected, axis=1)
+        gradient = np.concatenate([[np.sum(slopes * scaled)], slopes.sum(axis=0)])
+        value -= 0.5 * PENALTY * float(at[0] @ at[0])
+        return float(value / total), (gradient - PENALTY * at[0])[None] / total
 
 
 @dataclass(frozen=True)
