@@ -115,10 +115,10 @@ class OPGDClassifier(ProjectionClassifier):
         Whether the search may use subsamples. With ``init="auto"`` the first iterations of every
         start run on a quarter of the samples, or on 1,000 if that is more. With 100,000 samples or
         more, the starts are compared on 10,000, up to sampling noise, and the best two optima again
-        on a larger subsample. Subsamples grow fivefold up to a quarter of the data. The search
-        finishes on all samples with the same `tol`, in variables scaled by the curvature of the
-        largest subsample. The subsamples are deterministic. Searches need fewer passes over the
-        data, but may end in a different local optimum.
+        on all samples. Each iteration on all samples is then a search on a subsample of at most a
+        quarter of the data, drawn by the losses at the current components. `tol` refers to all
+        samples. The subsamples are deterministic. Searches need fewer passes over the data, but may
+        end in a different local optimum.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0

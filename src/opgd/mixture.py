@@ -137,10 +137,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, and of `sample`.
     subsample : bool, default=True
-        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
-        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
-        on all samples with the same `tol`, in variables scaled by the curvature of the largest
-        subsample. The subsamples are deterministic. This needs fewer passes over the data, but may
+        Whether to use subsamples when there are 100,000 samples or more: the search starts on
+        10,000, and each iteration on all samples is then a search on a subsample of at most a
+        quarter of the data, drawn by the losses at the current components. `tol` refers to all
+        samples. The subsamples are deterministic. This needs fewer passes over the data, but may
         end in a different local optimum.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.

@@ -271,6 +271,17 @@ class RowEngine(Engine):
             n_threads=self.n_threads,
         )
 
+    @property
+    def row_weights(self) -> FloatArray:
+        """Return the weights of the rows, ones by default."""
+        return np.ones(self.n_samples) if self.weights is None else self.weights
+
+    def with_weights(self, weights: FloatArray) -> "RowEngine":
+        """Return an engine with other weights."""
+        copy = self._copy(self.center, self.subtract, self.block_rows)
+        copy.weights = weights
+        return copy
+
     def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
