@@ -4,6 +4,7 @@ This is the only module of `inspection`, `plotting` and `report` that uses priva
 estimators.
 """
 
+from copy import copy
 from numbers import Integral
 from typing import Any
 
@@ -29,19 +30,14 @@ def has_classes(estimator: Any) -> bool:
     return isinstance(estimator, GaussianClassifier)
 
 
-def check_has_axes(estimator: Any) -> None:
+def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:
     """Raise an error unless this is a fitted estimator with Gaussians on its components."""
     if not isinstance(estimator, ProjectionMixin):
-        advice = ""
-        if hasattr(estimator, "steps"):
-            advice = (
-                " Pass the last step of the pipeline, and X transformed by the steps before it."
-            )
-        elif hasattr(estimator, "best_estimator_"):
-            advice = " Pass its best_estimator_."
+        advice = " Pass its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
+        place = "a Pipeline that ends in " if in_pipeline else ""
         raise TypeError(
-            "Expected a fitted opgd estimator with components (axes), "
-            f"got {type(estimator).__name__}.{advice}"
+            "Expected a fitted opgd estimator with components (axes), or a Pipeline that ends in "
+            f"one, got {place}{type(estimator).__name__}.{advice}"
         )
     if not has_gaussians_on_axes(estimator):
         raise TypeError(
@@ -63,16 +59,29 @@ def check_axes(axes: Any, n_components: int) -> list[int]:
     return [int(axis) for axis in numbers]
 
 
-def check_rows(estimator: Any, X: Any, y: Any = None) -> AnyArray:
+def check_rows(estimator: Any, X: Any, y: Any = None, *, fill: bool = True) -> AnyArray:
     """Return X as a numeric array; raise ValueError if y has another length.
 
-    Pass the original X, not this array, to public methods of the estimator: it may have feature
-    names.
+    Missing values are replaced by the center of the model unless `fill` is false. Pass the
+    original X, not this array, to public methods of the estimator: it may have feature names.
     """
     rows: AnyArray = estimator._check_rows(X)
     if y is not None:
         check_consistent_length(rows, y)
-    return rows
+    return fill_missing(estimator, rows) if fill else rows
+
+
+def fill_missing(estimator: Any, rows: AnyArray) -> AnyArray:
+    """Return rows with missing values replaced by the center of the model."""
+    missing = np.isnan(rows)
+    return np.where(missing, get_center(estimator), rows) if missing.any() else rows
+
+
+def name_columns(estimator: Any, names: list[str]) -> Any:
+    """Return a shallow copy of a fitted estimator whose columns have names in displays."""
+    named = copy(estimator)
+    named._display_names = names
+    return named
 
 
 def get_group_names(estimator: Any) -> list[str]:
@@ -84,7 +93,7 @@ def get_group_names(estimator: Any) -> list[str]:
 
 def get_column_names(estimator: Any) -> list[str]:
     """Return the names of the columns, not shortened."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(estimator, "_display_names", getattr(estimator, "feature_names_in_", None))
     if names is None:
         return [f"column {j}" for j in range(estimator.n_features_in_)]
     return [str(name) for name in names]
@@ -148,7 +157,7 @@ def copy_calibration(source: Any, target: Any) -> None:
 
 def compute_first_components_errors(classifier: Any, X: Any, y: Any) -> FloatArray:
     """Compute the error on labeled rows with the first 1, 2, ... components, (q,)."""
-    rows = check_rows(classifier, X, y)
+    rows = check_rows(classifier, X, y, fill=False)
     codes = encode_classes(classifier, y)
     labeled = codes >= 0
     if not labeled.any():

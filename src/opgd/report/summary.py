@@ -11,8 +11,8 @@ from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.cross_validation import predict_held_out
 from opgd.inspection.estimators import (
-    check_has_axes,
     check_rows,
+    fill_missing,
     get_column_names,
     get_group_names,
     has_classes,
@@ -20,6 +20,7 @@ from opgd.inspection.estimators import (
 from opgd.inspection.evaluation import Evaluation, evaluate
 from opgd.inspection.labels import encode_any, encode_classes
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
+from opgd.inspection.pipelines import Unwrapped, read_original_columns, unwrap_with_axes
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -57,6 +58,7 @@ class Summary:
     far: list[ListedRow]
     clusters: Clusters | None
     known_classes: list[str]  # labels that were passed with a mixture
+    table: list[tuple[str, str, str, str]]  # how a table encoder encoded each column
     page: dict[str, Any]  # plain data for the scripts
 
 
@@ -73,12 +75,16 @@ def summarize(
     max_rows: int = 50_000,
 ) -> Summary:
     """Return the contents of a report; `write_report` documents the parameters."""
-    check_has_axes(estimator)
+    unwrapped = unwrap_with_axes(estimator)
+    estimator = unwrapped.estimator
+    table, X = X, unwrapped.encode(X)
+    X_test = unwrapped.encode(X_test)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     is_mixture = not has_classes(estimator)
     _check_arguments(is_mixture, y, X_test, y_test, groups)
-    rows = check_rows(estimator, X, y)
+    cells = check_rows(estimator, X, y, fill=False)
+    rows = fill_missing(estimator, cells)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
     known, known_names = None, list[str]()
@@ -86,14 +92,22 @@ def summarize(
     if not is_mixture:
         labels = encode_classes(estimator, y)
         evaluation, held_out = _evaluate(
-            estimator, rows, y, labels, probabilities, (X_test, y_test), cv, groups
+            estimator,
+            cells,
+            y,
+            labels,
+            probabilities,
+            (X_test, y_test),
+            cv,
+            groups,
+            None if unwrapped.steps is None else (unwrapped.steps, table),
         )
     else:
         labels = np.full(len(rows), -1, dtype=np.intp)
         if y is not None:
             known_names, known = encode_any(y)
     typicality = estimator.typicality(X)
-    names = get_row_names(X, np.arange(len(rows)))
+    names = get_row_names(table, np.arange(len(rows)))
     fitted_rows = PredictedRows(labels, probabilities, typicality, names)
     evaluated_rows = fitted_rows
     if held_out is not None:
@@ -105,6 +119,9 @@ def summarize(
         clusters = summarize_clusters(estimator, predicted, known, len(known_names))
     picture = Picture(
         rows=rows,
+        cells=cells,
+        scores=None if rows is cells else np.asarray(estimator.transform(X)),
+        originals=read_original_columns(unwrapped, table),
         labels=None if is_mixture else labels,
         predicted=predicted,
         uncertainty=1 - probabilities.max(axis=1),
@@ -123,7 +140,7 @@ def summarize(
         n_axes=len(estimator.components_),
         groups=get_group_names(estimator),
         columns=get_column_names(estimator),
-        facts=_list_facts(estimator),
+        facts=_list_facts(estimator) + _list_missing(unwrapped, cells),
         parameters=[
             (key, _format_value(value)) for key, value in estimator.get_params(False).items()
         ],
@@ -136,6 +153,7 @@ def summarize(
         far=list_far_rows(fitted_rows),
         clusters=clusters,
         known_classes=known_names,
+        table=[] if unwrapped.table is None else unwrapped.table.list_cells(),
         page=make_page_data(estimator, picture, max_rows),
     )
 
@@ -162,6 +180,7 @@ def _evaluate(
     test: tuple[Any, Any],
     cv: int,
     groups: Any,
+    table: tuple[Any, Any] | None,
 ) -> tuple[Evaluation | None, FloatArray | None]:
     """Evaluate on the test set if there is one, else by cross-validation or on the training set.
 
@@ -176,7 +195,9 @@ def _evaluate(
         note = "test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
     group_codes = None if groups is None else _encode_groups(groups)
-    held_out, how = predict_held_out(estimator, rows, to_label_array(y), labels, cv, group_codes)
+    held_out, how = predict_held_out(
+        estimator, rows, to_label_array(y), labels, cv, group_codes, table
+    )
     labeled = labels >= 0
     if not labeled.any():
         return None, None
@@ -209,6 +230,21 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
         facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
     return facts
+
+
+def _list_missing(unwrapped: Unwrapped, cells: AnyArray) -> list[tuple[str, str]]:
+    """Return how many cells of the table were missing, and how they were treated."""
+    n_missing, n_cells = int(np.isnan(cells).sum()), cells.size
+    treatment = "the model averages over their possible values"
+    if unwrapped.table is not None:
+        n_missing = unwrapped.table.n_missing
+        n_cells = unwrapped.table.n_rows * sum(1 for entry in unwrapped.table if entry.outputs)
+        if unwrapped.steps is not None and unwrapped.steps[0].missing == "median":
+            treatment = "medians of the training rows replace missing numbers and dates"
+    if not n_missing:
+        return [("Missing cells", "none")]
+    share = f"{n_missing:,} of {n_cells:,} ({n_missing / n_cells:.1%})"
+    return [("Missing cells", f"{share}; {treatment}")]
 
 
 def _to_floats(values: Any) -> list[float] | None:
