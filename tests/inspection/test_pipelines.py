@@ -135,7 +135,9 @@ def test_reports_show_loadings_of_encoded_columns_and_the_encoding(summary, mode
     assert summary.columns == model[:-1].get_feature_names_out().tolist()
     assert [column for column, *_ in summary.table] == list(X.columns)
     missing = int(X.drop(columns="comment").isna().sum().sum())
-    assert dict(summary.facts)["Missing cells"].startswith(f"{missing} of ")
+    fact = dict(summary.facts)["Missing cells"]
+    assert fact.startswith(f"{missing} of ")
+    assert fact.endswith("filled before the fit")
     path = write_report(model, X, Y, path=tmp_path / "r.html", cv=0)
     text = path.read_text("utf-8")
     assert "Columns of the table" in text

@@ -36,11 +36,13 @@ def quote(value: Any) -> str:
 class ChangedColumn(ValueError):  # noqa: N818
     """Raised for a column that cannot be encoded as in the training table."""
 
-    def __init__(self, name: str, before: str, now: str) -> None:
+    def __init__(self, name: str, before: str, now: str, row: int | None = None) -> None:
+        place = "" if row is None else f" (row {row})"
         super().__init__(
-            f"Column {name!r} has {before} in the training table, but now has {now}. "
+            f"Column {name!r} has {before} in the training table, but now has {now}{place}. "
             "Correct the column, or fit the encoder again."
         )
+        self.name, self.before, self.now, self.row = name, before, now, row
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def _check_parsed(
     wrong = [word for word, is_wrong in zip(cells.words, invalid, strict=True) if is_wrong]
     if invalid.all():
         row = int(np.argmax(cells.codes >= 0))
-        raise ChangedColumn(name, expected, f"text such as {quote(wrong[0])} (row {row})")
+        raise ChangedColumn(name, expected, f"text such as {quote(wrong[0])}", row)
     count = int(cells.count_words()[invalid].sum())
     listed = list_names([quote(word) for word in wrong])
     notes.append(

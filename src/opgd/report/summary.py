@@ -153,7 +153,7 @@ def summarize(
         far=list_far_rows(fitted_rows),
         clusters=clusters,
         known_classes=known_names,
-        table=[] if unwrapped.table is None else unwrapped.table.list_cells(),
+        table=_list_columns(unwrapped),
         page=make_page_data(estimator, picture, max_rows),
     )
 
@@ -232,15 +232,25 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
     return facts
 
 
+def _list_columns(unwrapped: Unwrapped) -> list[tuple[str, str, str, str]]:
+    """Return name, kind, encoding and number of missing cells of the columns of the table."""
+    if unwrapped.table is None:
+        return []
+    return [
+        (entry.column, entry.kind, entry.action, str(entry.n_missing or ""))
+        for entry in unwrapped.table
+    ]
+
+
 def _list_missing(unwrapped: Unwrapped, cells: AnyArray) -> list[tuple[str, str]]:
     """Return how many cells of the table were missing, and how they were treated."""
     n_missing, n_cells = int(np.isnan(cells).sum()), cells.size
     treatment = "the model averages over their possible values"
+    if not n_missing:
+        treatment = "filled before the fit"
     if unwrapped.table is not None:
         n_missing = unwrapped.table.n_missing
         n_cells = unwrapped.table.n_rows * sum(1 for entry in unwrapped.table if entry.outputs)
-        if unwrapped.steps is not None and unwrapped.steps[0].missing == "median":
-            treatment = "medians of the training rows replace missing numbers and dates"
     if not n_missing:
         return [("Missing cells", "none")]
     share = f"{n_missing:,} of {n_cells:,} ({n_missing / n_cells:.1%})"

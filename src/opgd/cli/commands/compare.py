@@ -11,6 +11,7 @@ from opgd.cli.errors import BadInput
 from opgd.cli.options import (
     MODEL,
     ROWS,
+    As,
     AsJson,
     Data,
     DropMissing,
@@ -48,6 +49,7 @@ def compare(
     output: TableFile = None,
     use: Use = None,
     ignore: Ignore = None,
+    kinds: As = None,
     drop_missing: DropMissing = False,
     impute: Annotated[
         str | None,
@@ -67,17 +69,17 @@ def compare(
     is run as in the paper and with all settings. Use -o to write the results of every fold.
     """
     from opgd import compare as compare_estimators
-    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.training import Selection, parse_kinds, read_training
     from opgd.cli.tables.write import TableOutput
 
     terminal = Terminal(quiet, as_json)
-    selection = Selection(use, ignore, drop_missing, impute, target)
+    selection = Selection(use, ignore, drop_missing, impute, target, kinds=parse_kinds(kinds))
     inner_folds = parse_folds("--inner-cv", inner_cv)
     names = None if methods is None else _parse_methods(methods)
     table_output = None
     if output is not None:
         table_output = TableOutput(output, force=force, inputs=[data])
-    training = read_training(data, selection, terminal)
+    training = read_training(data, selection, terminal, allow_nan=False)
     verbose = not quiet and make_console(stderr=True).is_terminal
     with _draw_bars_on_stderr():
         results = compare_estimators(
