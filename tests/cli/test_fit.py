@@ -97,8 +97,9 @@ def test_a_signal_during_a_fit_leaves_nothing(number, folder):
     call = [*COMMAND, "fit", "long.csv", "-t", "y", "-o", "m.opgd"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(call, **pipes) as process:
-        while b"--as" not in process.stderr.readline():  # the last words before the fit
-            pass
+        for line in process.stderr:
+            if b"--as" in line:  # the last words before the fit
+                break
         time.sleep(0.5)
         assert process.poll() is None, "the fit was over before it could be ended"
         process.send_signal(number)
