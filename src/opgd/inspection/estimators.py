@@ -59,22 +59,16 @@ def check_axes(axes: Any, n_components: int) -> list[int]:
     return [int(axis) for axis in numbers]
 
 
-def check_rows(estimator: Any, X: Any, y: Any = None, *, fill: bool = True) -> AnyArray:
+def check_rows(estimator: Any, X: Any, y: Any = None) -> AnyArray:
     """Return X as a numeric array; raise ValueError if y has another length.
 
-    Missing values are replaced by the center of the model unless `fill` is false. Pass the
-    original X, not this array, to public methods of the estimator: it may have feature names.
+    Pass the original X, not this array, to public methods of the estimator: it may have feature
+    names.
     """
     rows: AnyArray = estimator._check_rows(X)
     if y is not None:
         check_consistent_length(rows, y)
-    return fill_missing(estimator, rows) if fill else rows
-
-
-def fill_missing(estimator: Any, rows: AnyArray) -> AnyArray:
-    """Return rows with missing values replaced by the center of the model."""
-    missing = np.isnan(rows)
-    return np.where(missing, get_center(estimator), rows) if missing.any() else rows
+    return rows
 
 
 def name_columns(estimator: Any, names: list[str]) -> Any:
@@ -157,7 +151,7 @@ def copy_calibration(source: Any, target: Any) -> None:
 
 def compute_first_components_errors(classifier: Any, X: Any, y: Any) -> FloatArray:
     """Compute the error on labeled rows with the first 1, 2, ... components, (q,)."""
-    rows = check_rows(classifier, X, y, fill=False)
+    rows = check_rows(classifier, X, y)
     codes = encode_classes(classifier, y)
     labeled = codes >= 0
     if not labeled.any():

@@ -41,7 +41,6 @@ class Picture:
 
     rows: AnyArray  # without missing values
     cells: AnyArray  # nan where missing
-    scores: FloatArray | None  # if some cells are missing
     originals: OriginalColumns | None  # columns before the steps of a pipeline
     labels: IntArray | None  # class codes, -1 if unlabeled; None for a mixture
     predicted: IntArray
@@ -60,8 +59,6 @@ def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str,
     coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
     centered_scores = standardized @ coefficients.T  # scores minus the score of the model's center
     center = estimator.components_[:MAX_AXES] @ get_center(estimator)
-    if picture.scores is not None:
-        centered_scores = picture.scores[drawn][:, :MAX_AXES] - center
     pca_axes, tour = _make_tour_data(standardize_rows(estimator, picture.rows), coefficients)
     pca = standardized @ pca_axes.T
     columns = select_fitting_columns(order_columns(estimator), len(drawn))

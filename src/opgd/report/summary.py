@@ -12,7 +12,6 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.cross_validation import predict_held_out
 from opgd.inspection.estimators import (
     check_rows,
-    fill_missing,
     get_column_names,
     get_group_names,
     has_classes,
@@ -83,8 +82,7 @@ def summarize(
     check_integer("max_rows", max_rows, 1)
     is_mixture = not has_classes(estimator)
     _check_arguments(is_mixture, y, X_test, y_test, groups)
-    cells = check_rows(estimator, X, y, fill=False)
-    rows = fill_missing(estimator, cells)
+    rows = check_rows(estimator, X, y)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
     known, known_names = None, list[str]()
@@ -93,7 +91,7 @@ def summarize(
         labels = encode_classes(estimator, y)
         evaluation, held_out = _evaluate(
             estimator,
-            cells,
+            rows,
             y,
             labels,
             probabilities,
@@ -119,8 +117,7 @@ def summarize(
         clusters = summarize_clusters(estimator, predicted, known, len(known_names))
     picture = Picture(
         rows=rows,
-        cells=cells,
-        scores=None if rows is cells else np.asarray(estimator.transform(X)),
+        cells=rows,
         originals=read_original_columns(unwrapped, table),
         labels=None if is_mixture else labels,
         predicted=predicted,
@@ -140,7 +137,7 @@ def summarize(
         n_axes=len(estimator.components_),
         groups=get_group_names(estimator),
         columns=get_column_names(estimator),
-        facts=_list_facts(estimator) + _list_missing(unwrapped, cells),
+        facts=_list_facts(estimator) + _list_missing(unwrapped, rows),
         parameters=[
             (key, _format_value(value)) for key, value in estimator.get_params(False).items()
         ],
