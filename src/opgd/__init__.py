@@ -13,6 +13,7 @@ if _typing.TYPE_CHECKING:
     from opgd.model_file import load_model, save_model
     from opgd.report import write_report
     from opgd.semi_supervised import OPGDSemiSupervised
+    from opgd.table_encoder import TableEncoder
 
 __version__ = "0.2.0.dev0"
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "OPGDClassifierCV",
     "OPGDMixture",
     "OPGDSemiSupervised",
+    "TableEncoder",
     "__version__",
     "compare",
     "load_model",
@@ -37,6 +39,7 @@ _MODULES = {
     "OPGDClassifierCV": "opgd.classifier_cv",
     "OPGDMixture": "opgd.mixture",
     "OPGDSemiSupervised": "opgd.semi_supervised",
+    "TableEncoder": "opgd.table_encoder",
     "compare": "opgd.comparison",
     "load_model": "opgd.model_file",
     "save_model": "opgd.model_file",

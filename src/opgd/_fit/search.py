@@ -118,11 +118,10 @@ def search_once(
 ) -> FloatArray:
     """Return the directions found by one search that reports nothing, for trial fits."""
     objective = problem.objective
-    samples: tuple[Objective, ...] = ()
+    sizes: list[int] = []
     if subsample and max_iter:
-        samples = growing_samples(objective, initial[0].directions.size)
-    curvature = samples[-1] if samples else None
-    climber = _Climber(objective, max_iter, tol, lambda *_: None, samples, curvature)
+        sizes = sample_sizes(objective.engine, initial[0].directions.size)
+    climber = _Climber(objective, max_iter, tol, lambda *_: None, sizes)
     return climber.race(initial).directions
 
 

@@ -4,8 +4,6 @@ import json
 import re
 from typing import Any
 
-import numpy as np
-
 from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._model_file.encoding import (
     MAX_CONTAINERS,
@@ -105,22 +103,10 @@ def _flatten(fitted: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def decode_estimator(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
+def rebuild_estimator(
+    content: dict[str, Any], reader: Reader, version: int, only: str | None = None
+) -> Any:
     """Return the estimator that the contents of a file describe."""
-    reader = Reader(tensors)
-    try:
-        with np.errstate(all="ignore"):  # invalid numbers overflow in checks
-            estimator = _rebuild(model, reader, model["version"])
-    except InvalidContent:
-        raise
-    except DECODING_ERRORS as error:
-        raise InvalidContent(f"its contents are inconsistent ({type(error).__name__})") from None
-    if reader.tensors:
-        raise InvalidContent("it has unused tensors")
-    return estimator
-
-
-def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
     name = content["estimator"]
     if name not in ESTIMATORS or only not in (None, name):
         raise InvalidContent(f"it contains an estimator of the unexpected type {name!r}")
@@ -151,7 +137,7 @@ def _rebuild_estimators(
     if set(content) != set(parts.estimators):
         raise InvalidContent(f"its estimators are not those of {parts.estimator.__name__}")
     return {
-        key: _rebuild(content[key], reader, version, only=name)
+        key: rebuild_estimator(content[key], reader, version, only=name)
         for key, name in parts.estimators.items()
     }
 

@@ -86,7 +86,7 @@ def validate_features(
             if frame is None:
                 values = _convert_array(X)
                 return validate_data(estimator, values, reset=reset, **options)
-            _check_unique_names(frame)
+            check_unique_names(frame)
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             values = _convert_frame(frame)
             return check_array(values, estimator=estimator, input_name="X", **options)
@@ -109,7 +109,7 @@ def to_feature_array(X: Any, *, finite: bool = True, min_samples: int = 1) -> An
     X = compute_lazy(X)
     frame = read_frame(X)
     if frame is not None:
-        _check_unique_names(frame)
+        check_unique_names(frame)
     values: AnyArray = check_array(
         _convert_array(X) if frame is None else _convert_frame(frame),
         dtype=FLOAT_DTYPES,
@@ -141,7 +141,7 @@ def to_number_vector(name: str, values: Any) -> FloatArray:
     return vector
 
 
-def _check_unique_names(frame: DataFrame) -> None:
+def check_unique_names(frame: DataFrame) -> None:
     """Raise ValueError for a data frame with duplicate column names."""
     duplicates = [name for name, number in Counter(frame.names).items() if number > 1]
     if duplicates:

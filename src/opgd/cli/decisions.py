@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from opgd.cli.console import Terminal, list_names, quote, sanitize
+from opgd.cli.console import Terminal, list_names, list_rows, quote, sanitize
 from opgd.cli.errors import BadInput
-from opgd.cli.tables.encode import check_complete, encode_known_labels, encode_numbers
+from opgd.cli.tables.encode import encode_known_labels, encode_numbers
 from opgd.cli.tables.read import read_table
 from opgd.core.types import AnyArray
 
@@ -106,14 +106,15 @@ def read_costs(path: str, classes: AnyArray, terminal: Terminal) -> dict[tuple[A
     true, predicted = (
         _encode(table.column(name, "--costs"), name, classes) for name in COST_COLUMNS[:2]
     )
-    table.column("cost", "--costs")  # must exist
-    numbers = encode_numbers(table, ["cost"])
-    check_complete(table, numbers, "Give a cost in {rows}.")
+    costs = encode_numbers(table, "cost", "--costs")
+    if np.isnan(costs).any():
+        rows = list_rows(table.row_numbers[np.isnan(costs)])
+        raise BadInput(f"Column 'cost' of {table.source} is empty in {rows}; give a cost there.")
     pairs = list(zip(true.tolist(), predicted.tolist(), strict=True))
     repeated = [pair for pair in pairs if pairs.count(pair) > 1]
     if repeated:
         raise BadInput(f"{table.source} has the pair {list_names(repeated[0])} more than once.")
-    return dict(zip(pairs, numbers.values[:, 0].tolist(), strict=True))
+    return dict(zip(pairs, costs.tolist(), strict=True))
 
 
 def _encode(series: Any, name: str, classes: AnyArray) -> AnyArray:

@@ -12,7 +12,6 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import predict_held_out
 from opgd.inspection.estimators import (
-    check_has_axes,
     check_rows,
     get_column_names,
     get_group_names,
@@ -22,6 +21,7 @@ from opgd.inspection.estimators import (
 from opgd.inspection.evaluation import Evaluation, evaluate
 from opgd.inspection.labels import encode_any, encode_classes
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
+from opgd.inspection.pipelines import Unwrapped, read_original_columns, unwrap_with_axes
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -61,6 +61,7 @@ class Summary:
     far: list[ListedRow]
     clusters: Clusters | None
     known_classes: list[str]  # labels that were passed with a mixture
+    table: list[tuple[str, str, str, str]]  # how a table encoder encoded each column
     page: dict[str, Any]  # plain data for the scripts
 
 
@@ -78,7 +79,10 @@ def summarize(
     comparison: Any = None,
 ) -> Summary:
     """Return the contents of a report; `write_report` documents the parameters."""
-    check_has_axes(estimator)
+    unwrapped = unwrap_with_axes(estimator)
+    estimator = unwrapped.estimator
+    table, X = X, unwrapped.encode(X)
+    X_test = unwrapped.encode(X_test)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     is_mixture = not has_classes(estimator)
@@ -91,14 +95,22 @@ def summarize(
     if not is_mixture:
         labels = encode_classes(estimator, y)
         evaluation, held_out = _evaluate(
-            estimator, rows, y, labels, probabilities, (X_test, y_test), cv, groups
+            estimator,
+            rows,
+            y,
+            labels,
+            probabilities,
+            (X_test, y_test),
+            cv,
+            groups,
+            None if unwrapped.steps is None else (unwrapped.steps, table),
         )
     else:
         labels = np.full(len(rows), -1, dtype=np.intp)
         if y is not None:
             known_names, known = encode_any(y)
     typicality = estimator.typicality(X)
-    names = get_row_names(X, np.arange(len(rows)))
+    names = get_row_names(table, np.arange(len(rows)))
     fitted_rows = PredictedRows(labels, probabilities, typicality, names)
     evaluated_rows = fitted_rows
     if held_out is not None:
@@ -110,6 +122,8 @@ def summarize(
         clusters = summarize_clusters(estimator, predicted, known, len(known_names))
     picture = Picture(
         rows=rows,
+        cells=rows,
+        originals=read_original_columns(unwrapped, table),
         labels=None if is_mixture else labels,
         predicted=predicted,
         uncertainty=1 - probabilities.max(axis=1),
@@ -129,7 +143,7 @@ def summarize(
         n_axes=len(estimator.components_),
         groups=get_group_names(estimator),
         columns=get_column_names(estimator),
-        facts=_list_facts(estimator),
+        facts=_list_facts(estimator) + _list_missing(unwrapped, rows),
         parameters=[
             (key, _format_value(value)) for key, value in estimator.get_params(False).items()
         ],
@@ -143,6 +157,7 @@ def summarize(
         far=list_far_rows(fitted_rows),
         clusters=clusters,
         known_classes=known_names,
+        table=_list_columns(unwrapped),
         page=make_page_data(estimator, picture, max_rows),
     )
 
@@ -173,6 +188,7 @@ def _evaluate(
     test: tuple[Any, Any],
     cv: int,
     groups: Any,
+    table: tuple[Any, Any] | None,
 ) -> tuple[Evaluation | None, FloatArray | None]:
     """Evaluate on the test set if there is one, else by cross-validation or on the training set.
 
@@ -187,7 +203,9 @@ def _evaluate(
         note = "test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
     group_codes = None if groups is None else _encode_groups(groups)
-    held_out, how = predict_held_out(estimator, rows, to_label_array(y), labels, cv, group_codes)
+    held_out, how = predict_held_out(
+        estimator, rows, to_label_array(y), labels, cv, group_codes, table
+    )
     labeled = labels >= 0
     if not labeled.any():
         return None, None
@@ -223,6 +241,31 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
         facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
     return facts
+
+
+def _list_columns(unwrapped: Unwrapped) -> list[tuple[str, str, str, str]]:
+    """Return name, kind, encoding and number of missing cells of the columns of the table."""
+    if unwrapped.table is None:
+        return []
+    return [
+        (entry.column, entry.kind, entry.action, str(entry.n_missing or ""))
+        for entry in unwrapped.table
+    ]
+
+
+def _list_missing(unwrapped: Unwrapped, cells: AnyArray) -> list[tuple[str, str]]:
+    """Return how many cells of the table were missing, and how they were treated."""
+    n_missing, n_cells = int(np.isnan(cells).sum()), cells.size
+    treatment = "the model averages over their possible values"
+    if not n_missing:
+        treatment = "filled before the fit"
+    if unwrapped.table is not None:
+        n_missing = unwrapped.table.n_missing
+        n_cells = unwrapped.table.n_rows * sum(1 for entry in unwrapped.table if entry.outputs)
+    if not n_missing:
+        return [("Missing cells", "none")]
+    share = f"{n_missing:,} of {n_cells:,} ({n_missing / n_cells:.1%})"
+    return [("Missing cells", f"{share}; {treatment}")]
 
 
 def _to_floats(values: Any) -> list[float] | None:

@@ -35,12 +35,13 @@ def write_report(
 
     Parameters
     ----------
-    estimator : fitted opgd estimator with components
+    estimator : fitted opgd estimator with components, or Pipeline that ends in one
         An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
         baseline that models projected classes by Gaussians (the projection pursuit baselines do
-        not).
+        not). For a Pipeline, the report shows the columns of `X` for single samples and the
+        encoded features as loadings, and lists what a `TableEncoder` did with each column.
     X : array-like of shape (n_samples, n_features)
-        The training samples.
+        The training samples; for a Pipeline, before its first step.
     y : array-like of shape (n_samples,), default=None
         Labels of `X`, required for a classifier. For a mixture, known classes to compare the
         clusters with.
@@ -53,9 +54,9 @@ def write_report(
         computed on it instead of by cross-validation.
     cv : int, default=5
         Number of cross-validation folds, used without a test set. A clone of the estimator (of
-        `best_estimator_`, if it has one) is fitted for each fold. With 0, performance is computed
-        on the training samples; this is also the case with more than 20,000 samples or a million
-        values, or if a class has a single sample.
+        `best_estimator_`, if it has one), and of the steps of a Pipeline, is fitted for each fold.
+        With 0, performance is computed on the training samples; this is also the case with more
+        than 20,000 samples or a million values, or if a class has a single sample.
     groups : array-like of shape (n_samples,), default=None
         Group of each sample, such as a person or a batch. Samples of a group are held out
         together in cross-validation.

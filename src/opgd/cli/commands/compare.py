@@ -11,6 +11,7 @@ from opgd.cli.errors import BadInput
 from opgd.cli.options import (
     MODEL,
     ROWS,
+    As,
     AsJson,
     Data,
     DropMissing,
@@ -58,6 +59,7 @@ def compare(
     output: TableFile = None,
     use: Use = None,
     ignore: Ignore = None,
+    kinds: As = None,
     drop_missing: DropMissing = False,
     impute: Annotated[
         str | None,
@@ -80,12 +82,14 @@ def compare(
     of every fold.
     """
     from opgd import compare as compare_estimators
-    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.training import Selection, parse_kinds, read_training
     from opgd.cli.tables.write import TableOutput
     from opgd.inspection.comparison import summarize_methods
 
     terminal = Terminal(quiet, as_json)
-    selection = Selection(use, ignore, drop_missing, impute, target, weights, groups)
+    selection = Selection(
+        use, ignore, drop_missing, impute, target, weights, groups, kinds=parse_kinds(kinds)
+    )
     inner_folds = parse_folds("--inner-cv", inner_cv)
     if budget is not None and not budget > 0:
         raise BadInput(f"--budget must be above 0 seconds, got {budget:g}.")
@@ -93,7 +97,7 @@ def compare(
     table_output = None
     if output is not None:
         table_output = TableOutput(output, force=force, inputs=[data])
-    training = read_training(data, selection, terminal)
+    training = read_training(data, selection, terminal, allow_nan=False)
     results = compare_estimators(
         training.X,
         training.y,

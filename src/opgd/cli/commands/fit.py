@@ -12,10 +12,12 @@ from opgd.cli.errors import BadInput
 from opgd.cli.model_summary import collect_facts, print_facts
 from opgd.cli.options import (
     MODEL,
+    As,
     AsJson,
     Covariance,
     Data,
     DropMissing,
+    DryRun,
     Force,
     Groups,
     Ignore,
@@ -27,6 +29,7 @@ from opgd.cli.options import (
     Target,
     Use,
     Weights,
+    check_output,
     parse_folds,
 )
 
@@ -46,7 +49,7 @@ RULES = {"best": "best", "one-se": "one_se"}
 def fit(
     data: Data,
     target: Target,
-    output: NewModel,
+    output: NewModel = None,
     axes: Annotated[
         str,
         typer.Option(
@@ -108,10 +111,12 @@ def fit(
     ] = "best",
     use: Use = None,
     ignore: Ignore = None,
+    kinds: As = None,
     drop_missing: DropMissing = False,
     impute: Impute = None,
     weights: Weights = None,
     groups: Groups = None,
+    dry_run: DryRun = False,
     seed: Seed = None,
     jobs: Jobs = 1,
     force: Force = False,
@@ -121,6 +126,10 @@ def fit(
     """Fit a classifier to a table with a label column and write it to a model file.
 
     opgd fit wine.csv --target cultivar -o wine.opgd
+
+    Columns can be numbers, categories, dates or text such as 21% and $5; identifiers, constant
+    columns and free text are dropped. --dry-run shows what is done with each column, and --as
+    changes it.
     """
     settings = Settings(
         axes=axes,
@@ -138,18 +147,26 @@ def fit(
     estimator = settings.make_estimator()
 
     from opgd.cli.models import save_trained_model
-    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.training import Selection, parse_kinds, read_training, show_encoding
     from opgd.cli.tables.write import check_new_file
 
     terminal = Terminal(quiet, as_json)
-    selection = Selection(use, ignore, drop_missing, impute, target, weights, groups)
-    path = check_new_file(output, force=force, inputs=[data])
-    training = read_training(data, selection, terminal)
+    selection = Selection(
+        use, ignore, drop_missing, impute, target, weights, groups, parse_kinds(kinds)
+    )
+    model_path = check_output(output, dry_run)
+    if dry_run:
+        show_encoding(data, selection, terminal)
+        return
+    path = check_new_file(model_path, force=force, inputs=[data])
+    allow_nan = estimator.__sklearn_tags__().input_tags.allow_nan
+    training = read_training(data, selection, terminal, allow_nan=allow_nan)
     estimate = settings.fit(estimator, training, terminal)
     notes = summarize_training(estimator, target, training.y, training.n_left_out, groups)
     notes |= estimate
     save_trained_model(estimator, path, notes, training, force=force)
-    facts = {"model": str(path)} | collect_facts(estimator, notes, training.fill_values)
+    facts = {"model": str(path)}
+    facts |= collect_facts(estimator, notes, training.fill_values, training.stored_encoder)
     print_facts(facts, terminal)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opgd.cli.console import Terminal, list_rows, quote
+from opgd.cli.console import Terminal, count_noun, quote
 from opgd.cli.errors import BadInput
 from opgd.cli.options import OUTPUT, AsJson, Data, DropMissing, Force, Groups, ModelFile, Quiet
 
@@ -74,7 +74,7 @@ def report(
         test_rows = _read_labeled(opened, test, target, None, drop_missing, terminal)
     with terminal.show_progress("writing the report"):
         write_report(
-            opened.estimator,
+            opened.pipeline,
             rows.X,
             rows.y,
             path=path,
@@ -159,19 +159,19 @@ def _read_labeled(
     rows = select_new_rows(
         model, table, terminal, drop_missing=drop_missing, expected=required.values()
     )
+    X = rows.X if model.steps is None else rows.frame
     if target is None:
-        return LabeledRows(rows.X)
+        return LabeledRows(X)
     series = rows.table.column(target, "--target")
     if not model.is_classifier:
-        return LabeledRows(rows.X, _encode_optional_labels(series))
+        return LabeledRows(X, _encode_optional_labels(series))
     labels, missing = encode_known_labels(target, series, model.estimator.classes_)
-    if missing.any() and not drop_missing:
-        raise BadInput(
-            f"Column {quote(target)} of {table.source} has no label in "
-            f"{list_rows(rows.table.row_numbers[missing])}; pass --drop-missing to drop such rows."
-        )
+    if missing.all():
+        raise BadInput(f"Column {quote(target)} of {table.source} has no labels.")
+    if missing.any():
+        terminal.note(f"Dropped {count_noun(int(missing.sum()), 'row')} without a label.")
     group_labels = None if groups is None else encode_groups(rows.table, groups)[~missing]
-    return LabeledRows(rows.X[~missing], labels[~missing], group_labels)
+    return LabeledRows(X[~missing], labels[~missing], group_labels)
 
 
 def _encode_optional_labels(series: Any) -> Any:
