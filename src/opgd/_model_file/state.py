@@ -94,7 +94,12 @@ def _flatten(fitted: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in fitted.items():
         if key in RECORDS:
-            flat |= _flatten({f"{key}.{field}": inner for field, inner in vars(value).items()})
+            fields = {
+                f"{key}.{field}": inner
+                for field, inner in vars(value).items()
+                if field != "completion"  # it follows from other attributes
+            }
+            flat |= _flatten(fields)
         else:
             flat[key] = value.name if key == "_projection.form" else value
     return flat
