@@ -209,6 +209,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     _tries_ends = True
     """Whether LDA and RDA are candidates."""
 
+    _allow_missing = True
+
     def __init__(
         self,
         n_components: Any = None,

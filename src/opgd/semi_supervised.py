@@ -236,7 +236,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
                 self, X, y, sample_weight, encode, codes_of, allow_missing_labels=True
             )
             return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
-        X = validate_features(self, X, min_samples=2)
+        X = validate_features(self, X, min_samples=2, allow_nan=True)
         y = to_label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)

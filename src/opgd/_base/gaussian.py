@@ -15,6 +15,7 @@ from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_priors
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection, mix_background
+from opgd.core.marginal import make_completion
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_COVARIANCE_CELLS = 2**26
@@ -29,6 +30,8 @@ class GaussianModel(BaseModel):
 
     def _store(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Set fitted attributes and those derived from the projection; return all of them."""
+        if attributes["_projection"].completion is None:
+            attributes = attributes | {"_projection": complete_projection(**attributes)}
         attributes = attributes | describe_projection(self, attributes["_projection"])
         self.__dict__.update(attributes)
         return attributes
@@ -66,7 +69,8 @@ class GaussianModel(BaseModel):
         typicality below :math:`t` (fewer if the Gaussians overlap). A sample with a typicality of
         1e-6 is far from all training samples, so its predicted probabilities are an extrapolation.
         Typicality depends only on the scores; deviations orthogonal to the components are not
-        detected.
+        detected. For samples with missing values, the distance is that of the observed values, and
+        :math:`q` is the number of dimensions in which they determine the scores.
 
         Parameters
         ----------
@@ -79,9 +83,9 @@ class GaussianModel(BaseModel):
         """
         X = self._check_rows(X)
         with one_blas_thread():
-            nearest = self._projection.squared_distances(X).min(axis=1)
-        probability: FloatArray = chdtrc(self._projection.n_components, nearest)
-        return probability
+            nearest, n_observed = self._projection.nearest_distances(X)
+        probability: FloatArray = chdtrc(n_observed, nearest)
+        return np.where(n_observed > 0, probability, 1.0)  # without scores nothing is atypical
 
 
 class GaussianClassifier(PosteriorMixin, GaussianModel):
@@ -109,6 +113,29 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
             new = check_priors(priors, self.classes_, self.priors_)
             by_class += np.log(new) - np.log(self.priors_)
         return by_class
+
+
+def complete_projection(
+    _projection: FittedProjection,
+    _coordinates: Coordinates,
+    _covariances: FloatArray,
+    means_: FloatArray,
+    priors_: FloatArray | None = None,
+    weights_: FloatArray | None = None,
+    **_: Any,
+) -> FittedProjection:
+    """Return the projection with what samples with missing values need, from other attributes."""
+    shares = weights_ if priors_ is None else priors_
+    assert shares is not None
+    completion = make_completion(
+        _coordinates,
+        shares,
+        _projection.gaussian_classes,
+        _projection.gaussians.log_priors,
+        means_,
+        _covariances,
+    )
+    return replace(_projection, completion=completion)
 
 
 def describe_projection(estimator: Any, projection: FittedProjection) -> dict[str, AnyArray | int]:

@@ -257,8 +257,8 @@ def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
     if columns:
         listed = list_names([names[j] for j in columns])
         raise ValueError(
-            f"Input X contains NaN or infinity in {listed}; impute the invalid entries or "
-            "drop those samples."
+            f"Input X contains NaN or infinity in {listed}. Dask input may have missing values at "
+            "prediction, but not in fit: impute the invalid entries or drop those samples."
         )
     n_rows = sum(summary.n_rows for summary in summaries)
     if n_rows < 2:

@@ -58,6 +58,8 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
     (178, 1)
     """
 
+    _allow_missing = True
+
     def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
         self.n_components = n_components
         self.priors = priors
