@@ -100,7 +100,7 @@ def test_complete_tables_never_reach_the_code_for_missing_values(wine, monkeypat
     for name in ("find_gaps", "solve_gaps"):
         monkeypatch.setattr(f"opgd.core.gaps.{name}", fail)
         monkeypatch.setattr(f"opgd.core.marginal.{name}", fail)
-    monkeypatch.setattr("opgd.core.missing.find_gaps", fail)
+    monkeypatch.setattr("opgd.core.engines.find_gaps", fail)
     for estimator, before in zip(ESTIMATORS, expected, strict=True):
         assert_same(before, answers(clone(estimator).fit(X, y), X))
 
@@ -275,14 +275,21 @@ def test_held_out_samples_of_the_selection_may_be_incomplete(incomplete):
     assert model.best_score_ > 0.9
 
 
-def test_dask_predicts_incomplete_samples_and_says_that_it_cannot_fit_them(incomplete):
+@pytest.mark.parametrize(
+    "estimator", [OPGDClassifier(2), OPGDMixture(3, random_state=0), OPGDSemiSupervised(2)], ids=str
+)
+def test_dask_agrees_with_arrays(estimator, incomplete):
     da = pytest.importorskip("dask.array")
     X, y = incomplete
-    model = OPGDClassifier(2).fit(X, y)
+    if isinstance(estimator, OPGDSemiSupervised):
+        y = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    expected = clone(estimator).fit(X, y).predict_proba(X)
     lazy = da.from_array(X, chunks=(60, -1))
-    np.testing.assert_array_equal(model.predict_proba(lazy).compute(), model.predict_proba(X))
-    with pytest.raises(ValueError, match="Dask input may have missing values at prediction"):
-        OPGDClassifier(2).fit(lazy, da.from_array(y, chunks=60))
+    model = clone(estimator).fit(lazy, da.from_array(y, chunks=60))
+    np.testing.assert_allclose(model.predict_proba(lazy).compute(), expected, atol=1e-4)
+    broken = np.where(X > 5, np.inf, X)
+    with pytest.raises(ValueError, match="contains infinity in column"):
+        clone(estimator).fit(da.from_array(broken, chunks=(60, -1)), y)
 
 
 @pytest.mark.filterwarnings("ignore::opgd.DataWarning")

@@ -391,8 +391,8 @@ def markdown() -> str:
             "an error that names the column of X, or the problem in y.",
             "A cell is empty if the container cannot hold such values or the combination is not "
             "tested. `OPGDSemiSupervised` treats missing labels as unlabeled.",
-            '"some": missing values of X are accepted by some estimators (see below), with Dask '
-            "input at prediction only, and rejected with `ValueError` by the others.",
+            '"some": missing values of X are accepted by some estimators (see below), and rejected '
+            "with `ValueError` by the others.",
             f"{n_combinations()} combinations of container, content and estimator are tested "
             "(`tests/hostile/test_containers.py`).",
             "",

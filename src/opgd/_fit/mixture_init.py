@@ -70,7 +70,7 @@ def make_initial_mixture(
     If samples have missing entries, EM that takes them into account follows.
     """
     moments = _make_mixture(frame, init, n_clusters, n_init, rng)
-    if frame.engine.gaps is None or hasattr(init, "fit"):
+    if not frame.engine.incomplete or hasattr(init, "fit"):
         return moments
     return fit_incomplete(frame, moments)
 

@@ -115,7 +115,7 @@ class RefinedMixture:
     @property
     def log_likelihood(self) -> float:
         """Return the mean log density of the samples in the space of the features."""
-        if self.problem.frame.engine.gaps is not None:
+        if self.problem.frame.engine.incomplete:
             return self.mixture.log_likelihood  # of the observed entries
         return self.density.mean_log_density(self.mixture.log_likelihood)
 
@@ -236,7 +236,7 @@ def refine(
 
 def _observe_scores(problem: Problem, directions: FloatArray) -> BlockObserver | None:
     """Return the observer of the scores if samples have missing entries."""
-    if problem.frame.engine.gaps is None:
+    if not problem.frame.engine.incomplete:
         return None
     return observe_blocks(problem.frame, problem.coordinates.components(directions))
 

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import linalg
 
 from opgd.core.engines import CENTERING_RATIO, Engine, RowBlock, RowEngine
-from opgd.core.gaps import has_missing
 from opgd.core.missing import (
     Span,
     estimate_moments,
@@ -132,14 +131,14 @@ class Frame:
 
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
         """Compute moments by group of sphered samples, (n_groups, R[, R])."""
-        if self.engine.gaps is not None:
+        if self.engine.incomplete:
             expect = expect_by_group(n_groups, self.row_map(), groups)
             return estimate_moments(self.engine, self.span, expect)
         return group_moments(self.engine, n_groups, self.row_map(), groups)
 
     def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
         """Compute moments of sphered samples from shares in groups; `width` as in `Engine.sum`."""
-        if self.engine.gaps is not None:
+        if self.engine.incomplete:
             expect = expect_by_share(self.row_map(), memberships, width)
             return estimate_moments(self.engine, self.span, expect)
         return soft_moments(self.engine, memberships, self.row_map(), width)
@@ -171,7 +170,7 @@ def make_frame(engine: Engine) -> Frame:
     """
     center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
-        if isinstance(engine, RowEngine) and has_missing(engine.X):
+        if engine.has_missing():
             return _make_incomplete_frame(engine)
         raise OverflowError("differences between values of a feature overflow")
     constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
@@ -186,7 +185,7 @@ def make_frame(engine: Engine) -> Frame:
     return _frame_from_total(engine, center, size, constant, total)
 
 
-def _make_incomplete_frame(engine: RowEngine) -> Frame:
+def _make_incomplete_frame(engine: Engine) -> Frame:
     """Make a frame of samples with missing entries, which conditional means replace."""
     whole = fit_whole(engine)
     constant = whole.size == 0

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from opgd.core.gaps import Gaps
+from opgd.core.gaps import Gaps, find_gaps
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_BLOCK_ROWS = 16384
@@ -135,8 +135,8 @@ class Engine(ABC):
     total_weight: float
     total_square_weight: float
     center: FloatArray  # (n_features,)
-    gaps: Gaps | None = None
-    """Entries that are estimates of missing ones, if there are any."""
+    incomplete: bool
+    """Whether some entries are estimates of missing ones."""
 
     @property
     def count(self) -> float:
@@ -174,6 +174,18 @@ class Engine(ABC):
     @abstractmethod
     def select_rows(self, positions: IntArray) -> "RowEngine":
         """Return an engine with copies in memory of the rows at `positions`, which ascend."""
+
+    @abstractmethod
+    def fill_gaps(self, function: Callable[[RowBlock], FloatArray]) -> Self:
+        """Return an engine whose missing entries (nan) have the values that a function computes.
+
+        It maps a block to the values of its gaps. The missing entries of the block are nan, or have
+        the values of an earlier call.
+        """
+
+    def has_missing(self) -> bool:
+        """Return whether some entries are nan."""
+        return bool(self.sum(lambda block: np.array([np.isnan(block.X).any()], dtype=np.intp))[0])
 
     def sample(self, size: int) -> "RowEngine":
         """Return a stratified sample: one random row from each of `size` equal ranges.
@@ -250,6 +262,10 @@ class RowEngine(Engine):
         self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
 
+    @property
+    def incomplete(self) -> bool:  # type: ignore[override]
+        return self.gaps is not None
+
     @cached_property
     def partly_labeled(self) -> bool:  # type: ignore[override]
         return bool(np.any(self.labels < 0))
@@ -296,8 +312,11 @@ class RowEngine(Engine):
     def centered_at(self, center: FloatArray, *, subtract: bool) -> "RowEngine":
         return self._copy(center, subtract, self.block_rows)
 
-    def with_gaps(self, gaps: Gaps) -> "RowEngine":
-        """Return an engine with these missing entries."""
+    def fill_gaps(self, function: Callable[[RowBlock], FloatArray]) -> "RowEngine":
+        gaps = find_gaps(self.X) if self.gaps is None else self.gaps
+        engine = self._copy(self.center, self.subtract, self.block_rows, gaps)
+        values = np.concatenate([function(block) for block in engine.blocks()])
+        gaps = replace(gaps, values=values)
         return self._copy(self.center, self.subtract, self.block_rows, gaps)
 
     def _copy(

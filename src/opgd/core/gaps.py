@@ -61,6 +61,12 @@ class Gaps:
         values = None if self.values is None else self.values[cells]
         return Gaps(starts, self.columns[cells], values)
 
+    @staticmethod
+    def concatenate(parts: "list[Gaps]") -> "Gaps":
+        """Return the positions of the gaps of consecutive groups of samples."""
+        counts = np.concatenate([[0], *[part.counts for part in parts]])
+        return Gaps(np.cumsum(counts), np.concatenate([part.columns for part in parts]))
+
     def without_values(self) -> "Gaps":
         """Return the positions alone."""
         return Gaps(self.starts, self.columns)
@@ -95,13 +101,6 @@ def find_gaps(X: AnyArray) -> Gaps:
         counts.append(missing.sum(axis=1))
         columns.append(np.nonzero(missing)[1])
     return Gaps(np.cumsum(np.concatenate(counts)), np.concatenate(columns))
-
-
-def has_missing(X: AnyArray) -> bool:
-    """Return whether X has missing entries (nan)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.sum(X)  # nan if an entry is nan, or if infinite partial sums cancel
-    return bool(np.isnan(total)) and bool(np.any(np.isnan(X)))
 
 
 @dataclass(frozen=True)

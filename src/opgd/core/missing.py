@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from opgd.core.engines import Engine, RowBlock, RowEngine
-from opgd.core.gaps import Conditionals, find_gaps
+from opgd.core.engines import Engine, RowBlock
+from opgd.core.gaps import Conditionals
 from opgd.core.moments import (
     Groups,
     Memberships,
@@ -213,14 +213,14 @@ def _change(last: Moments, moments: Moments) -> float:
 class WholeSamples:
     """Mean and covariance of all samples, and an engine that fills in their missing entries."""
 
-    engine: RowEngine
+    engine: Engine
     center: FloatArray  # (p,)
     size: FloatArray  # (p,), units of the covariance; 0 for constant features
     total: FloatArray  # (p, p), covariance of the samples divided by their sizes
     empty: IntArray  # features without a single value
 
 
-def fit_whole(engine: RowEngine) -> WholeSamples:
+def fit_whole(engine: Engine) -> WholeSamples:
     """Fit one Gaussian to incomplete samples by EM, and complete them by conditional means."""
     if engine.n_features > MAX_FEATURES:
         raise ValueError(
@@ -228,27 +228,35 @@ def fit_whole(engine: RowEngine) -> WholeSamples:
             "supported with missing values. Impute them, or select features."
         )
     center, size, empty = locate_observed(engine)
-    units, gaps = np.where(size > 0, size, 1.0), find_gaps(engine.X)
-    engine = engine.with_gaps(replace(gaps, values=center[gaps.columns]))
+    units = np.where(size > 0, size, 1.0)
     engine, mapping = engine.centered_at(center, subtract=True), divide_rows_by(units)
+    engine = engine.fill_gaps(partial(_fill_means, center))
     moments = _fit_one_group(engine, expect_by_group(1, mapping, one_group), size > 0)
-    steps = _find_steps(engine, mapping, _shrink_whole(moments, size > 0))
-    values = center[gaps.columns] + units[gaps.columns] * steps
+    conditionals = _shrink_whole(moments, size > 0)
+    filled = engine.fill_gaps(partial(_fill_conditional_means, center, units, conditionals))
     mean = center + units * moments.means[0]
-    filled = engine.with_gaps(replace(gaps, values=values))
     return WholeSamples(filled, mean, size, moments.covariances[0], empty)
 
 
-def _find_steps(engine: RowEngine, mapping: RowMap, conditionals: Conditionals) -> FloatArray:
-    """Return the steps of all missing entries to their conditional means, (n_missing,)."""
-    steps = []
-    for block in engine.blocks():
-        rows, nothing = mapping(block), np.zeros(block.n_rows)
-        steps.append(conditionals.complete(rows, block.gaps, one_group(block), nothing)[1])
-    return np.concatenate(steps)
+def _fill_means(center: FloatArray, block: RowBlock) -> FloatArray:
+    """Return the means of the features at the gaps of a block."""
+    assert block.gaps is not None
+    means: FloatArray = center[block.gaps.columns]
+    return means
 
 
-def _fit_one_group(engine: RowEngine, expect: Expect, varies: AnyArray) -> Moments:
+def _fill_conditional_means(
+    center: FloatArray, units: FloatArray, conditionals: Conditionals, block: RowBlock
+) -> FloatArray:
+    """Return the conditional means at the gaps of a block, where the means are filled in."""
+    assert block.gaps is not None
+    rows, nothing = divide_rows_by(units)(block), np.zeros(block.n_rows)
+    _, steps = conditionals.complete(rows, block.gaps, one_group(block), nothing)
+    values: FloatArray = center[block.gaps.columns] + units[block.gaps.columns] * steps
+    return values
+
+
+def _fit_one_group(engine: Engine, expect: Expect, varies: AnyArray) -> Moments:
     """Run EM for all samples, on a subsample first if there are many."""
     sample = engine.sample(MANY_ROWS) if engine.n_samples > MANY_ROWS else engine
     identity = np.eye(engine.n_features)
