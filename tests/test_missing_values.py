@@ -22,6 +22,7 @@ from opgd import (
     OPGDSemiSupervised,
     load_model,
     save_model,
+    write_report,
 )
 from opgd.baselines import (
     MixtureDiscriminantAnalysis,
@@ -301,3 +302,30 @@ def test_rda_without_values_has_the_priors_where_samples_span_a_subspace(rng):
     np.testing.assert_allclose(posteriors, [[0.4, 0.6]], rtol=1e-5)
     X[rng.uniform(size=X.shape) < 0.1] = np.nan
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("estimator", [OPGDClassifier(2), OPGDMixture(3, random_state=0)], ids=str)
+def test_plots_and_reports_accept_missing_values(estimator, incomplete, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    plotting = pytest.importorskip("opgd.plotting")
+    X, y = incomplete
+    model = clone(estimator).fit(X, y)
+    plotting.ProjectionDisplay.from_estimator(model, X, y)
+    plotting.PairsDisplay.from_estimator(model, X, y)
+    correlations = plotting.LoadingsDisplay.from_estimator(model, X).correlations
+    assert np.all(np.abs(correlations) <= 1)
+    write_report(model, X, y, path=tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_completed_samples_are_conditional_means(wine, incomplete):
+    X, y = wine
+    model = OPGDClassifier(2).fit(X, y)
+    missing = incomplete[0]
+    completed = model._projection.complete(missing)
+    observed = ~np.isnan(missing)
+    np.testing.assert_array_equal(completed[observed], X[observed])
+    error, error_of_means = (
+        np.mean((values - X)[~observed] ** 2) for values in (completed, X.mean(axis=0))
+    )
+    assert error < 0.7 * error_of_means

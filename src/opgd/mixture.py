@@ -81,6 +81,9 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     :math:`V^\top \Sigma_k V` or its diagonal, and :math:`M` is the metric. Finally, the mixture is
     fitted again by EM to the projected samples.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_clusters : int or iterable of int, default=2

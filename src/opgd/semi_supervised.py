@@ -55,6 +55,9 @@ class OPGDSemiSupervised(ProjectionClassifier):
     probability. The first probabilities are those of LDA on the labeled samples. If all samples are
     labeled, this is `OPGDClassifier`.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_components : int, default=None

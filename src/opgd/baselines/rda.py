@@ -28,6 +28,9 @@ class RegularizedDiscriminantAnalysis(Baseline):
     not n_k - 1). The second step is Friedman's and depends on the units of the features;
     standardize features of different units.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     alpha : float, default=0.5

@@ -70,6 +70,16 @@ class FittedProjection:
 
         return self._complete(project_samples(X, self.components), X, expected_scores)
 
+    def complete(self, X: AnyArray) -> AnyArray:
+        """Return X with missing entries replaced by conditional means given the observed ones."""
+        rows = np.flatnonzero(np.isnan(X).any(axis=1))
+        if len(rows) == 0:
+            return X
+        observer, completed = self._make_observer(), X.copy()
+        for chunk in observer.split_rows(rows):
+            completed[chunk] = observer.complete(X[chunk])
+        return completed
+
     def log_joint(self, X: AnyArray) -> FloatArray:
         """Return log(pi_c phi_c) less the constant of the normal density, (n, C)."""
         each = np.arange(len(self.gaussians.means))
@@ -144,14 +154,17 @@ class FittedProjection:
         if len(rows):
             rows = rows[np.isnan(X[rows]).any(axis=1)]
         if len(rows):
-            if self.completion is None:
-                raise ValueError(
-                    "X has missing values, but this model was stored by a version without support "
-                    "for them; fit it again, or impute the missing values."
-                )
-            observer = self.completion.observer(self.components)
+            observer = self._make_observer()
             results[rows] = map_incomplete(observer, X, rows, partial(function, observer))
         return results
+
+    def _make_observer(self) -> ScoreObserver:
+        if self.completion is None:
+            raise ValueError(
+                "X has missing values, but this model was stored by a version without support for "
+                "them; fit it again, or impute the missing values."
+            )
+        return self.completion.observer(self.components)
 
     def _whole_log_joint_by(self, groups: IntArray, X: AnyArray) -> FloatArray:
         """Return the same as `_log_joint_by` for complete samples, and nan for others."""

@@ -120,6 +120,17 @@ class ScoreObserver:
         gaps = find_gaps(X)
         return self.observe_rows(self.standardize(X, gaps), gaps)
 
+    def complete(self, X: AnyArray) -> FloatArray:
+        """Return samples (n, p) with the conditional means of N(b, T) for missing entries."""
+        gaps = find_gaps(X)
+        rows = self.standardize(X, gaps)
+        self.observe_rows(rows, gaps)
+        center, scale = self.coordinates.center, self.coordinates.scale
+        values = center[gaps.columns] + scale[gaps.columns] * rows[gaps.row_indices, gaps.columns]
+        completed: FloatArray = X.copy()
+        completed[gaps.row_indices, gaps.columns] = values
+        return completed
+
     def standardize(self, X: AnyArray, gaps: Gaps) -> FloatArray:
         """Return standardized samples, (n, p), 0 where an entry is missing."""
         center, scale = self.coordinates.center, self.coordinates.scale
