@@ -1,5 +1,7 @@
 """Samples with missing entries, compared with integrals over these entries."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -179,3 +181,13 @@ def test_singular_matrices_have_zero_columns(rng):
     pivots = factorize(factors, 1e-10)
     assert (pivots > 0)[:, 0].tolist() == [True, True, False, False]
     np.testing.assert_allclose(factors[:, :, 0] @ factors[:, :, 0].T, root @ root.T, atol=1e-12)
+
+
+def test_a_projection_without_completion_says_what_to_do(rng):
+    X, y = table(rng)
+    projection = replace(OPGDClassifier(2).fit(X, y)._projection, completion=None)
+    complete = projection.class_log_joint(X)
+    assert np.all(np.isfinite(complete))
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="fit it again"):
+        projection.class_log_joint(X)
