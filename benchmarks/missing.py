@@ -29,7 +29,7 @@ from opgd.core.types import AnyArray, FloatArray
 
 NAMES = ["wine", "vowel", "image_seg", "satellite", "glass", "seeds", "dermatology", "forest"]
 MOST_ROWS = 1500
-"""Rows of a data set; a random sample of so many is taken of more."""
+"""Maximum number of rows of a data set; of more, a random sample is taken."""
 N_SPLITS = 10
 CLASSIFIER_METHODS: dict[str, Callable[[], Any]] = {
     "native": OPGDClassifier,

@@ -8,7 +8,7 @@ from scipy import integrate
 from scipy.stats import kstest, multivariate_normal
 
 from opgd import OPGDClassifier, OPGDMixture
-from opgd.core.marginal import factorize, substitute
+from opgd.core.observed import factorize, substitute
 
 
 def table(rng, n=150, p=4):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from opgd.core import missing
+from opgd.core import missing, whole
 from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
-from opgd.core.missing import fit_whole, locate_observed
+from opgd.core.whole import fit_whole, locate_observed
 
 
 def raw_moments(frame, moments):
@@ -21,9 +21,10 @@ def incomplete_table(rng, n=400, share=0.2):
 
 @pytest.fixture
 def converged(monkeypatch):
-    monkeypatch.setattr(missing, "PRIOR_ROWS", 1e-9)
-    monkeypatch.setattr(missing, "EM_TOLERANCE", 1e-12)
-    monkeypatch.setattr(missing, "MAX_EM_ITERATIONS", 5000)
+    for module in (missing, whole):
+        monkeypatch.setattr(module, "PRIOR_ROWS", 1e-9)
+        monkeypatch.setattr(module, "EM_TOLERANCE", 1e-12)
+        monkeypatch.setattr(module, "MAX_EM_ITERATIONS", 5000)
 
 
 @pytest.mark.usefixtures("converged")
@@ -33,17 +34,17 @@ def test_em_agrees_with_closed_form_of_monotone_patterns(rng):
     second = 0.5 * first + rng.normal(size=200)
     seen = np.arange(200) < 120
     X = np.column_stack([first, np.where(seen, second, np.nan)])
-    whole = fit_whole(RowEngine(X, np.zeros(200, dtype=np.intp)))
+    found = fit_whole(RowEngine(X, np.zeros(200, dtype=np.intp)))
     a, b = first[seen], second[seen]
     slope = np.cov(a, b, bias=True)[0, 1] / a.var()
     mean = b.mean() + slope * (first.mean() - a.mean())
     variance = b.var() + slope**2 * (first.var() - a.var())
-    covariance = np.outer(whole.size, whole.size) * whole.total
-    np.testing.assert_allclose(whole.center, [first.mean(), mean], atol=1e-6)
+    covariance = np.outer(found.size, found.size) * found.total
+    np.testing.assert_allclose(found.center, [first.mean(), mean], atol=1e-6)
     expected = [[first.var(), slope * first.var()], [slope * first.var(), variance]]
     np.testing.assert_allclose(covariance, expected, atol=1e-5)
     fills = mean + slope * (first[~seen] - first.mean())
-    np.testing.assert_allclose(whole.engine.gaps.values, fills, atol=1e-5)
+    np.testing.assert_allclose(found.engine.gaps.values, fills, atol=1e-5)
 
 
 @pytest.mark.usefixtures("converged")
@@ -127,14 +128,14 @@ def test_empty_and_constant_features_are_found(rng):
 def test_many_samples_start_on_a_subsample(rng, monkeypatch):
     X, y = incomplete_table(rng, n=3000)
     reference = fit_whole(RowEngine(X, y))
-    monkeypatch.setattr(missing, "MANY_ROWS", 1000)
-    whole = fit_whole(RowEngine(X, y))
+    monkeypatch.setattr(whole, "MANY_ROWS", 1000)
+    found = fit_whole(RowEngine(X, y))
     deviations = reference.size * np.sqrt(np.diag(reference.total))
-    np.testing.assert_allclose(whole.center / deviations, reference.center / deviations, atol=0.01)
+    np.testing.assert_allclose(found.center / deviations, reference.center / deviations, atol=0.01)
 
 
 def test_too_many_features_are_refused_in_words(rng, monkeypatch):
-    monkeypatch.setattr(missing, "MAX_FEATURES", 4)
+    monkeypatch.setattr(whole, "MAX_FEATURES", 4)
     X, y = incomplete_table(rng)
     with pytest.raises(ValueError, match="5 features; at most 4"):
         make_frame(RowEngine(X, y))

@@ -19,7 +19,6 @@ from opgd.core.missing import (
     expect_by_group,
     expect_by_share,
     fit_mixture,
-    fit_whole,
 )
 from opgd.core.moments import (
     Groups,
@@ -35,6 +34,7 @@ from opgd.core.moments import (
     soft_moments,
 )
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.whole import fit_whole
 
 RANK_TOLERANCE = 1e-12
 """Fraction of the largest eigenvalue of the correlation matrix that counts as zero."""

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 
 from opgd.core.gaussians import Form, ProjectedGaussians
-from opgd.core.marginal import Completion, ObservedScores, ScoreObserver, map_incomplete
+from opgd.core.marginal import Completion, ScoreObserver, map_incomplete
+from opgd.core.observed import ObservedScores
 from opgd.core.scoring import (
     log_sum_by_group,
     map_blocks,

@@ -1,22 +1,10 @@
 """Posteriors of samples with missing entries, by exact integration over these entries.
 
 Densities of whole samples are a mixture on the scores z, times one Gaussian for the sample given z
-that all classes share (`opgd.core.density`). Let b and T be the mean and covariance of whole
-samples and P = V'TV, in coordinates of the scores in which P = I. Given the observed entries of a
-sample, the Gaussian N(b, T) has conditional scores with some mean zh and covariance C, from which
-follows how a class with Gaussian N(m, S) of the scores generates zh:
-
-    zh | class ~ N(H m, H S H + H C),    H = I - C.
-
-So the scores are known up to noise of covariance H^-1 - I: none for a complete sample (H = I), and
-infinite where nothing is observed (H = 0). With the Cholesky factor H = R R',
-
-    d = R^-1 zh - R'm,    J = I + R'(S - I) R,
-    log p(observed | class) = -1/2 log|J| - 1/2 d'J^-1 d + a term without class,
-    E[z | observed, class] = m + S R J^-1 d.
-
-Matrices of many samples are stored with the samples last, (q, q, n), since operations on long rows
-are much faster than n factorizations of small matrices.
+that all classes share (`opgd.core.density`). With b and T the mean and covariance of whole samples,
+the conditional scores of an incomplete sample under N(b, T) have the mean of the completed sample,
+and the covariance V_m' K_mm^-1 V_m, where K = T^-1 and m are the missing entries. They determine
+the posteriors (`opgd.core.observed`).
 """
 
 from collections.abc import Callable
@@ -31,17 +19,14 @@ from opgd.core.gaps import Gaps, find_gaps, solve_gaps
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.missing import OFF_SPAN, off_span_precision
 from opgd.core.moments import RowMap
+from opgd.core.observed import FARTHEST, ObservedScores
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
-LEAST_RELIABILITY = 1e-10
-"""Share of the variance of a score below which it counts as not observed."""
 MAX_CHUNK_CELLS = 2**18
 """Number of entries of the matrices of the samples that are computed together."""
 LEAST_NOISE = 1e-8
 """Share of the variance of scores that is added as noise if they are linearly dependent."""
 LOG_TWO_PI = float(np.log(2 * np.pi))
-FARTHEST = 1e100
-"""Standardized differences are clipped at this value, so that their squares stay finite."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +100,7 @@ class ScoreObserver:
     loadings: FloatArray  # (q, p), V' for standardized features
     root: FloatArray  # (q, q), lower triangular, P = root @ root.T
 
-    def observe(self, X: AnyArray) -> "ObservedScores":
+    def observe(self, X: AnyArray) -> ObservedScores:
         """Return the scores of samples (n, p), nan where an entry is missing."""
         gaps = find_gaps(X)
         return self.observe_rows(self.standardize(X, gaps), gaps)
@@ -139,7 +124,7 @@ class ScoreObserver:
         rows[gaps.row_indices, gaps.columns] = 0.0
         return np.clip(rows, -FARTHEST, FARTHEST, out=rows)
 
-    def observe_rows(self, rows: FloatArray, gaps: Gaps) -> "ObservedScores":
+    def observe_rows(self, rows: FloatArray, gaps: Gaps) -> ObservedScores:
         """Return the scores of standardized samples, whose missing entries are overwritten."""
         q, n = len(self.root), len(rows)
         one_group = np.zeros(n, dtype=np.intp)
@@ -169,7 +154,7 @@ class ScoreObserver:
         step = max(16, MAX_CHUNK_CELLS // max(self.root.size, len(self.precision)))
         return [rows[start : start + step] for start in range(0, len(rows), step)]
 
-    def convert(self, gaussians: ProjectedGaussians) -> "ProjectedGaussians":
+    def convert(self, gaussians: ProjectedGaussians) -> ProjectedGaussians:
         """Return Gaussians with full covariances, in coordinates of the scores in which P = I."""
         variances = gaussians.variances
         if variances.ndim == 2:
@@ -199,87 +184,6 @@ class ScoreObserver:
             log_determinants[batch.rows] += batch.log_determinants
         density: FloatArray = -0.5 * (np.einsum("np,np->n", pulls, rows) + log_determinants)
         return density
-
-
-@dataclass(frozen=True)
-class ObservedScores:
-    """Scores of samples, observed with noise, in coordinates in which P = I."""
-
-    factors: FloatArray  # (q, q, n), R: Cholesky factors of the reliabilities H
-    residuals: FloatArray  # (q, n), R^-1 zh
-    n_observed: IntArray  # (n,), numbers of dimensions in which scores are observed
-
-    @staticmethod
-    def from_reliabilities(reliabilities: FloatArray, scores: FloatArray) -> "ObservedScores":
-        """Return observed scores from H (q, q, n), which is overwritten, and zh (q, n)."""
-        pivots = factorize(reliabilities, LEAST_RELIABILITY)
-        residuals = substitute(reliabilities, scores)
-        return ObservedScores(reliabilities, residuals, (pivots > 0).sum(axis=0))
-
-    def compare(
-        self, mean: FloatArray, covariance: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Compare with a Gaussian; return the factor of J (q, q, n), its log|J| (n,) and d."""
-        R, q = self.factors, len(mean)
-        products = np.tensordot(covariance - np.eye(q), R, axes=1)
-        J = np.einsum("jan,jbn->abn", R, products)
-        J[np.arange(q), np.arange(q)] += 1.0
-        pivots = factorize(J, np.finfo(float).tiny)
-        differences = self.residuals - np.einsum("jan,j->an", R, mean)
-        return J, np.log(pivots).sum(axis=0), differences
-
-    @property
-    def log_reference(self) -> FloatArray:
-        """Return what `log_joint` is for the Gaussian N(b, T) itself, (n,)."""
-        return -0.5 * np.sum(self.residuals**2, axis=0)
-
-    def log_joint(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Return log(pi_c p(observed | c)), up to a term of each sample, (C, n)."""
-        joint = np.empty((len(gaussians.means), self.residuals.shape[1]))
-        for c, distances in enumerate(self._distances(gaussians)):
-            joint[c] = gaussians.log_priors[c] - 0.5 * (distances[0] + distances[1])
-        return joint
-
-    def squared_distances(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Return squared Mahalanobis distances of the observed scores to every Gaussian, (C, n)."""
-        return np.stack([squares for _, squares in self._distances(gaussians)])
-
-    def _distances(self, gaussians: ProjectedGaussians) -> list[tuple[FloatArray, FloatArray]]:
-        """Return log|J| and d'J^-1 d of every Gaussian."""
-        pairs = []
-        for mean, covariance in zip(gaussians.means, gaussians.variances, strict=True):
-            factor, log_determinant, differences = self.compare(mean, covariance)
-            standardized = np.clip(substitute(factor, differences), -FARTHEST, FARTHEST)
-            pairs.append((log_determinant, np.sum(standardized**2, axis=0)))
-        return pairs
-
-    def condition(self, mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean (q, n) and covariance (q, q, n) of the scores of a Gaussian, given these."""
-        factor, _, differences = self.compare(mean, covariance)
-        spread = np.tensordot(covariance, self.factors, axes=1)  # S R
-        half = np.stack([substitute(factor, row) for row in spread])  # rows of S R J^-T/2
-        solved = substitute(factor, differences)
-        means = mean[:, None] + np.einsum("jan,an->jn", half, solved)
-        return means, covariance[:, :, None] - np.einsum("jan,kan->jkn", half, half)
-
-    def posteriors(self, gaussians: ProjectedGaussians) -> tuple[FloatArray, FloatArray]:
-        """Return posteriors (C, n), and the log of the sum of the joints (n,)."""
-        posteriors = self.log_joint(gaussians)
-        peak = posteriors.max(axis=0)
-        posteriors -= peak
-        np.exp(posteriors, out=posteriors)
-        total = posteriors.sum(axis=0)
-        posteriors /= total
-        return posteriors, np.log(total) + peak
-
-    def expected_scores(self, gaussians: ProjectedGaussians) -> FloatArray:
-        """Return the conditional mean of the scores under the mixture, (q, n)."""
-        posteriors, _ = self.posteriors(gaussians)
-        scores = np.zeros_like(self.residuals)
-        pairs = zip(gaussians.means, gaussians.variances, strict=True)
-        for share, (mean, covariance) in zip(posteriors, pairs, strict=True):
-            scores += share * self.condition(mean, covariance)[0]
-        return scores
 
 
 @dataclass(frozen=True)
@@ -315,46 +219,11 @@ def observe_blocks(frame: Frame, components: FloatArray) -> BlockObserver:
     return BlockObserver(frame.row_map(), back, whole.observer(components))
 
 
-def factorize(matrices: FloatArray, least: float) -> FloatArray:
-    """Replace positive semidefinite matrices (q, q, n) by their lower Cholesky factors.
-
-    Where a pivot is below `least`, its column of the factor is 0.
-
-    Returns
-    -------
-    pivots : ndarray of shape (q, n), 0 where they are below `least`
-    """
-    q, _, n = matrices.shape
-    pivots = np.zeros((q, n))
-    for j in range(q):
-        column = matrices[j:, j]
-        if j > 0:
-            column -= np.einsum("iln,ln->in", matrices[j:, :j], matrices[j, :j])
-        valid = column[0] >= least
-        pivots[j, valid] = column[0, valid]
-        column *= np.where(valid, 1.0 / np.sqrt(np.where(valid, column[0], 1.0)), 0.0)
-        matrices[j, j + 1 :] = 0.0
-    return pivots
-
-
-def substitute(factors: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Solve factor @ x = vector for lower triangular factors (q, q, n), vectors (q, n).
-
-    Where a diagonal entry is 0, so is the result.
-    """
-    results = np.empty_like(vectors)
-    for j in range(len(vectors)):
-        diagonal = factors[j, j]
-        remaining = vectors[j] - np.einsum("ln,ln->n", factors[j, :j], results[:j])
-        results[j] = np.where(diagonal > 0, remaining / np.where(diagonal > 0, diagonal, 1.0), 0.0)
-    return results
-
-
 def map_incomplete(
     observer: ScoreObserver,
     X: AnyArray,
     rows: IntArray,
-    function: Callable[["ObservedScores"], FloatArray],
+    function: Callable[[ObservedScores], FloatArray],
 ) -> FloatArray:
     """Apply a function to the observed scores of samples X[rows], in chunks, (m, n_columns).
 

@@ -2,11 +2,11 @@
 
 The E-step replaces missing entries by their conditional means and adds their conditional
 covariances to the second moments; the M-step takes the moments. Both are sums over blocks. First,
-one Gaussian is fitted to all samples, whatever their groups (`fit_whole`). Its conditional means
-complete the samples in which a projection is searched for. Moments of groups of samples
+one Gaussian is fitted to all samples, whatever their groups (`opgd.core.whole`). Its conditional
+means complete the samples in which a projection is searched for. Moments of groups of samples
 (`estimate_moments`) have an E-step with one Gaussian per group, which starts from that of all
 samples. Covariances of the E-step are shrunk, those of a group toward the pooled one and the pooled
-one toward that of all samples, so that groups with few observed values borrow from the others.
+one toward that of all samples, so that groups with few observed values have estimates as well.
 """
 
 from collections.abc import Callable
@@ -22,28 +22,20 @@ from opgd.core.moments import (
     Memberships,
     Moments,
     RowMap,
-    divide_rows_by,
     moments_by_group,
-    one_group,
     share_weights,
     stack_groups,
     summarize_group,
 )
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.types import FloatArray
 
 PRIOR_ROWS = 1.0
 """Number of samples, per dimension, that the target of the shrinkage in an E-step is worth."""
 MAX_EM_ITERATIONS = 30
 EM_TOLERANCE = 2e-3
 """Change of moments, in standard deviations, below which EM stops."""
-MANY_ROWS = 50_000
-"""Number of samples from which EM for all samples starts on a subsample."""
-FINAL_PASSES = 2
-"""Number of iterations on all samples after those on a subsample."""
 OFF_SPAN = 1e-9
 """Variance of standardized features in directions in which samples do not vary."""
-MAX_FEATURES = 3000
-"""Maximum number of features of incomplete samples, whose covariance is a dense matrix."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +166,7 @@ def estimate_moments(engine: Engine, span: Span, expect: Expect) -> Moments:
     moments = expect(engine, span.whole)
     for _ in range(MAX_EM_ITERATIONS):
         last, moments = moments, expect(engine, span.shrink(moments))
-        if _change(last, moments) < EM_TOLERANCE:
+        if change_of_moments(last, moments) < EM_TOLERANCE:
             break
     return moments
 
@@ -187,7 +179,7 @@ def fit_mixture(
         gaussians, log_priors = span.shrink(moments), np.log(moments.priors)
         memberships = partial(_memberships, mapping, gaussians, log_priors)
         last, moments = moments, expect_by_share(mapping, memberships)(engine, gaussians)
-        if _change(last, moments) < EM_TOLERANCE:
+        if change_of_moments(last, moments) < EM_TOLERANCE:
             break
     return moments
 
@@ -202,129 +194,8 @@ def _memberships(
     return joint / joint.sum(axis=0)
 
 
-def _change(last: Moments, moments: Moments) -> float:
+def change_of_moments(last: Moments, moments: Moments) -> float:
     """Return the largest change of means and covariances, averaged over the groups."""
     by_mean = np.abs(moments.means - last.means).max(axis=1)
     by_covariance = np.abs(moments.covariances - last.covariances).max(axis=(1, 2))
     return float(moments.priors @ np.maximum(by_mean, by_covariance))
-
-
-@dataclass(frozen=True)
-class WholeSamples:
-    """Mean and covariance of all samples, and an engine that fills in their missing entries."""
-
-    engine: Engine
-    center: FloatArray  # (p,)
-    size: FloatArray  # (p,), units of the covariance; 0 for constant features
-    total: FloatArray  # (p, p), covariance of the samples divided by their sizes
-    empty: IntArray  # features without a single value
-
-
-def fit_whole(engine: Engine) -> WholeSamples:
-    """Fit one Gaussian to incomplete samples by EM, and complete them by conditional means."""
-    if engine.n_features > MAX_FEATURES:
-        raise ValueError(
-            f"X has missing values and {engine.n_features} features; at most {MAX_FEATURES} are "
-            "supported with missing values. Impute them, or select features."
-        )
-    center, size, empty = locate_observed(engine)
-    units = np.where(size > 0, size, 1.0)
-    engine, mapping = engine.centered_at(center, subtract=True), divide_rows_by(units)
-    engine = engine.fill_gaps(partial(_fill_means, center))
-    moments = _fit_one_group(engine, expect_by_group(1, mapping, one_group), size > 0)
-    conditionals = _shrink_whole(moments, size > 0)
-    filled = engine.fill_gaps(partial(_fill_conditional_means, center, units, conditionals))
-    mean = center + units * moments.means[0]
-    return WholeSamples(filled, mean, size, moments.covariances[0], empty)
-
-
-def _fill_means(center: FloatArray, block: RowBlock) -> FloatArray:
-    """Return the means of the features at the gaps of a block."""
-    assert block.gaps is not None
-    means: FloatArray = center[block.gaps.columns]
-    return means
-
-
-def _fill_conditional_means(
-    center: FloatArray, units: FloatArray, conditionals: Conditionals, block: RowBlock
-) -> FloatArray:
-    """Return the conditional means at the gaps of a block, where the means are filled in."""
-    assert block.gaps is not None
-    rows, nothing = divide_rows_by(units)(block), np.zeros(block.n_rows)
-    _, steps = conditionals.complete(rows, block.gaps, one_group(block), nothing)
-    values: FloatArray = center[block.gaps.columns] + units[block.gaps.columns] * steps
-    return values
-
-
-def _fit_one_group(engine: Engine, expect: Expect, varies: AnyArray) -> Moments:
-    """Run EM for all samples, on a subsample first if there are many."""
-    sample = engine.sample(MANY_ROWS) if engine.n_samples > MANY_ROWS else engine
-    identity = np.eye(engine.n_features)
-    start = Conditionals(identity, np.zeros((1, len(identity))), identity[None], identity[None])
-    moments = expect(sample, start)
-    for _ in range(MAX_EM_ITERATIONS):
-        last, moments = moments, expect(sample, _shrink_whole(moments, varies))
-        scales = np.sqrt(np.where(varies, np.diag(moments.covariances[0]), 1.0))
-        if _change(_rescale(last, scales), _rescale(moments, scales)) < EM_TOLERANCE:
-            break
-    if sample is not engine:
-        for _ in range(FINAL_PASSES):
-            moments = expect(engine, _shrink_whole(moments, varies))
-    return moments
-
-
-def _rescale(moments: Moments, scales: FloatArray) -> Moments:
-    return moments.mapped(np.diag(1.0 / scales))
-
-
-def _shrink_whole(moments: Moments, varies: AnyArray) -> Conditionals:
-    """Return the Gaussian of all samples with correlations shrunk toward zero."""
-    covariance, n_features = moments.covariances[0], moments.means.shape[1]
-    variances = np.where(varies, np.diag(covariance), 1.0)
-    extra = PRIOR_ROWS * float(varies.sum())
-    shrunk = (moments.counts[0] * covariance + extra * np.diag(variances)) / (
-        moments.counts[0] + extra
-    )
-    shrunk[~varies] = shrunk[:, ~varies] = 0.0
-    shrunk[~varies, ~varies] = 1.0
-    precision = np.linalg.inv(shrunk)
-    return Conditionals(np.eye(n_features), moments.means, precision[None], precision[None])
-
-
-@dataclass(frozen=True)
-class _Ranges:
-    """Smallest and largest observed values of the features, nan without any."""
-
-    lowest: FloatArray
-    highest: FloatArray
-
-    def __add__(self, other: "_Ranges") -> "_Ranges":
-        return _Ranges(np.fmin(self.lowest, other.lowest), np.fmax(self.highest, other.highest))
-
-
-def locate_observed(engine: Engine) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return mean and size of the observed values of every feature, and features without any.
-
-    Sizes are as in `opgd.core.moments.locate_columns`: powers of two near the range, 0 for constant
-    features. A feature without values has mean and size 0. Raise OverflowError if differences of
-    values overflow.
-    """
-    ranges = engine.sum(lambda block: _Ranges(np.fmin.reduce(block.X), np.fmax.reduce(block.X)))
-    empty = np.isnan(ranges.lowest)
-    origin = np.where(empty, 0.0, ranges.lowest).astype(np.float64)
-
-    def block_sums(block: RowBlock) -> FloatArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            steps = block.X - origin
-            observed, weights = ~np.isnan(steps), block.row_weights
-            return np.stack([weights @ np.where(observed, steps, 0.0), weights @ observed])
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        totals, weights = engine.sum(block_sums)
-        center = origin + totals / np.where(weights > 0, weights, 1.0)
-        extent = np.where(empty, 0.0, ranges.highest - origin)
-    if not np.all(np.isfinite(center + extent)):
-        raise OverflowError("differences between values of a feature overflow")
-    varies = extent > 8 * np.finfo(engine.dtype).eps * np.abs(center)
-    size = np.where(varies, np.ldexp(1.0, np.frexp(extent)[1]), 0.0)
-    return center, size, np.flatnonzero(empty)
