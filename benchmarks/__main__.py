@@ -19,6 +19,7 @@ from benchmarks import (
     labels,
     larger,
     memory,
+    missing,
     paper,
     passes,
     peers,
@@ -49,6 +50,8 @@ SECTIONS: dict[str, Section] = {
     "best": starts.find_best_known,
     "defaults": defaults.show_defaults,
     "others": defaults.show_other_defaults,
+    "missing": missing.show_missing,
+    "missing-clusters": missing.show_missing_clusters,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
     "threads": threads.run,
@@ -57,6 +60,7 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
     "larger": larger.run,
     "passes": passes.run,
     "dask": cluster.run,
+    "missing-size": missing.show_missing_size,
 }
 LONG = [
     "selection",
@@ -71,6 +75,8 @@ LONG = [
     "best",
     "defaults",
     "others",
+    "missing",
+    "missing-clusters",
     *SCALED_SECTIONS,
 ]
 """Sections that take many minutes or the better part of an hour, run when asked for."""

@@ -45,6 +45,9 @@ class OPGDClassifier(ProjectionClassifier):
     the features. With ``ridge=0`` the objective is invariant to any invertible linear map of the
     features.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_components : int, default=None

@@ -96,6 +96,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     With ``shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag"``, candidates are the models
     of the paper, LDA and RDA.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_components : int, sequence of int or None, default=None
@@ -216,6 +219,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
 
     _tries_ends = True
     """Whether LDA and RDA are candidates."""
+
+    _allow_missing = True
 
     def __init__(
         self,

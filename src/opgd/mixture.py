@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.gaussian import GaussianModel, describe_projection
+from opgd._base.gaussian import GaussianModel, complete_projection, describe_projection
 from opgd._base.posterior import normalize_log_joints
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
@@ -80,6 +80,9 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     where :math:`\phi_k` is the Gaussian density with mean :math:`V^\top \mu_k` and covariance
     :math:`V^\top \Sigma_k V` or its diagonal, and :math:`M` is the metric. Finally, the mixture is
     fitted again by EM to the projected samples.
+
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
 
     Parameters
     ----------
@@ -214,6 +217,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     """
 
     weights_: FloatArray
+    _allow_missing = True
 
     def __init__(
         self,
@@ -330,7 +334,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                 )
             rows = validate_dask_input(self, X, None, sample_weight, encode_one_class)
             return X, rows.engine, self.init
-        X = validate_features(self, X, min_samples=2)
+        X = validate_features(self, X, min_samples=2, allow_nan=True)
         weights = check_sample_weight(sample_weight, X)
         weighted, init = X, self.init
         if weights is not None and not np.all(weights):
@@ -412,7 +416,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         density = make_sample_density(coordinates, projection)
         means, covariances = density.sphered_moments()
         weights = np.exp(gaussians.log_priors)
-        return describe_projection(self, projection) | {
+        attributes = {
             "n_clusters_": len(weights),
             "weights_": weights / weights.sum(),
             "means_": coordinates.raw_means(means),
@@ -420,6 +424,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             "_coordinates": coordinates,
             "_covariances": covariances,
         }
+        attributes["_projection"] = complete_projection(**attributes)
+        return attributes | describe_projection(self, projection)
 
     def _fitted_attributes(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
         refined, frame = fit.refined, fit.refined.problem.frame

@@ -81,6 +81,9 @@ class OPGDSemiSupervised(ProjectionClassifier):
     more than one standard error. `uses_unlabeled_` tells whether unlabeled samples were used for
     the fit.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_components : int, default=None
@@ -359,7 +362,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
                 self, X, y, sample_weight, encode, codes_of, allow_missing_labels=True
             )
             return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
-        X = validate_features(self, X, min_samples=2)
+        X = validate_features(self, X, min_samples=2, allow_nan=True)
         y = to_label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)

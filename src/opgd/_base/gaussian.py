@@ -15,6 +15,7 @@ from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.blas import one_blas_thread
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection, mix_background
+from opgd.core.marginal import make_completion
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_COVARIANCE_CELLS = 2**26
@@ -29,6 +30,8 @@ class GaussianModel(BaseModel):
 
     def _store(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Set fitted attributes and those derived from the projection; return all of them."""
+        if attributes["_projection"].completion is None:
+            attributes = attributes | {"_projection": complete_projection(**attributes)}
         attributes = attributes | describe_projection(self, attributes["_projection"])
         self.__dict__.update(attributes)
         return attributes
@@ -83,7 +86,10 @@ class GaussianModel(BaseModel):
         approximate.
 
         Typicality depends only on the scores; deviations orthogonal to the components are not
-        detected.
+        detected. For samples with missing values, the distance is that of the observed values, and
+        :math:`q` is the number of dimensions in which they determine the scores; among held-out
+        samples, the distance with the same :math:`\chi^2` tail probability on all components is
+        ranked.
 
         Parameters
         ----------
@@ -105,7 +111,7 @@ class GaussianModel(BaseModel):
         """Return squared Mahalanobis distances to the nearest Gaussian, (n,)."""
         X = self._check_rows(X)
         with one_blas_thread():
-            return self._projection.squared_distances(X).min(axis=1)
+            return self._projection.nearest_distances(X)
 
 
 class GaussianClassifier(PosteriorMixin, GaussianModel):
@@ -156,6 +162,29 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
         X = self._check_rows(X)
         with one_blas_thread():
             return self._projection.class_log_joint(X)
+
+
+def complete_projection(
+    _projection: FittedProjection,
+    _coordinates: Coordinates,
+    _covariances: FloatArray,
+    means_: FloatArray,
+    priors_: FloatArray | None = None,
+    weights_: FloatArray | None = None,
+    **_: Any,
+) -> FittedProjection:
+    """Return the projection with what samples with missing values need, from other attributes."""
+    shares = weights_ if priors_ is None else priors_
+    assert shares is not None
+    completion = make_completion(
+        _coordinates,
+        shares,
+        _projection.gaussian_classes,
+        _projection.gaussians.log_priors,
+        means_,
+        _covariances,
+    )
+    return replace(_projection, completion=completion)
 
 
 def describe_projection(estimator: Any, projection: FittedProjection) -> dict[str, AnyArray | int]:

@@ -65,7 +65,9 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        X, labels = validate_features(self, X, min_samples=2), to_label_array(y)
+        allow_nan: bool = getattr(self, "_allow_missing", False)
+        X = validate_features(self, X, min_samples=2, allow_nan=allow_nan)
+        labels = to_label_array(y)
         check_consistent_length(X, labels)
         return X, labels
 

@@ -29,6 +29,8 @@ from opgd.core.types import AnyArray, FloatArray
 class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
     """Classifier with the parameters of the search for a projection."""
 
+    _allow_missing = True
+
     n_components: int | None
     covariance_type: str
     shrinkage: float | str

@@ -10,7 +10,7 @@ sphered ones, in which noise has the same variance as structure.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ MAX_LINKAGE_ROWS = 2_000
 """Maximum number of samples for Ward linkage, whose memory grows with their square."""
 REGULARIZATION = 1e-3
 """Added to the variances of sphered samples in EM, as `reg_covar`."""
+INCOMPLETE_ITERATIONS = 30
+"""Maximum number of iterations of EM with missing entries, which follows that without."""
 COLLAPSED = 0.2
 """Fraction of the average cluster weight below which a cluster may have collapsed."""
 
@@ -63,7 +65,19 @@ class InitialMixture:
 def make_initial_mixture(
     frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
 ) -> Moments:
-    """Compute the mixture that `init` specifies, as moments of sphered samples."""
+    """Compute the mixture that `init` specifies, as moments of sphered samples.
+
+    If samples have missing entries, EM that takes them into account follows.
+    """
+    moments = _make_mixture(frame, init, n_clusters, n_init, rng)
+    if not frame.engine.incomplete or hasattr(init, "fit"):
+        return moments
+    return fit_incomplete(frame, moments)
+
+
+def _make_mixture(
+    frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
+) -> Moments:
     if hasattr(init, "fit"):
         return _convert_mixture(frame, init, n_clusters)
     rows = draw_rows(frame)
@@ -92,6 +106,20 @@ def make_initial_mixture(
     ).moments
 
 
+def fit_incomplete(frame: Frame, moments: Moments) -> Moments:
+    """Run EM for a mixture of samples with missing entries, on a sample of them if they are many.
+
+    A cluster that would get less than one sample ends it, with the moments before.
+    """
+    engine = frame.engine
+    if engine.n_samples > MAX_ROWS:
+        engine = engine.sample(MAX_ROWS)
+    fitted = replace(frame, engine=engine).fit_mixture(moments, INCOMPLETE_ITERATIONS)
+    if not np.all(fitted.weights > 1.0):
+        return moments
+    return _make_moments(frame, fitted.priors, fitted.means, fitted.covariances)
+
+
 def draw_rows(frame: Frame) -> FloatArray:
     """Draw sphered samples evenly by weight, at most `MAX_ROWS`, sorted, (m, R)."""
     engine = frame.engine
@@ -105,7 +133,8 @@ def draw_rows(frame: Frame) -> FloatArray:
     n_drawn = min(MAX_ROWS, max(1, round(engine.count)))
     places = (np.arange(n_drawn) + 0.5) / n_drawn * cumulative[-1]
     indices = order[np.minimum(np.searchsorted(cumulative, places), engine.n_samples - 1)]
-    rows = (np.asarray(engine.X[indices], dtype=np.float64) - engine.center) @ sphering
+    drawn = engine.select_rows(indices).X
+    rows = (np.asarray(drawn, dtype=np.float64) - engine.center) @ sphering
     return rows[np.lexsort(_round_rows(rows).T[::-1])]  # sort rows with equal keys as well
 
 

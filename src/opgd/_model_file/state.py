@@ -96,7 +96,11 @@ def _flatten(fitted: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in fitted.items():
         if key in RECORDS:
-            fields = {name: inner for name, inner in vars(value).items() if inner is not None}
+            fields = {
+                name: inner
+                for name, inner in vars(value).items()
+                if inner is not None and name != "completion"  # it follows from other attributes
+            }
             flat |= _flatten({f"{key}.{name}": inner for name, inner in fields.items()})
         else:
             flat[key] = value.name if key == "_projection.form" else value

@@ -246,8 +246,8 @@ class Fold:
             projection = problem.project(directions)
             return Predictions(
                 self._log_joint(problem, directions),
-                projection.squared_distances(self.test.X).min(axis=1),
-                projection.squared_distances(self.train.X).min(axis=1),
+                projection.nearest_distances(self.test.X),
+                projection.nearest_distances(self.train.X),
             )
 
     def pose(self, setting: Setting) -> Problem:

@@ -97,10 +97,16 @@ def validate_features(
         if not_finite is None:
             raise  # the error has another cause
     columns, row = not_finite
+    name = type(estimator).__name__
+    if allow_nan:
+        raise ValueError(
+            f"Input X contains infinity in {columns}, first in row {row}. {name} requires finite "
+            "or missing values: replace the infinite entries by nan or drop those samples."
+        )
     raise ValueError(
-        f"Input X contains {'' if allow_nan else 'NaN or '}infinity in {columns}, first in row "
-        f"{row}. {type(estimator).__name__} requires finite values: impute the invalid entries "
-        "or drop those samples."
+        f"Input X contains NaN or infinity in {columns}, first in row {row}. {name} requires "
+        "finite values: impute the invalid entries (for example with SimpleImputer), drop those "
+        "samples, or use an estimator that accepts missing values, such as OPGDClassifier."
     )
 
 

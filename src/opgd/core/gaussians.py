@@ -78,6 +78,10 @@ class Form(Protocol):
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray: ...
 
+    def pack_sums(
+        self, seconds: FloatArray, firsts: FloatArray, weights: FloatArray
+    ) -> FloatArray: ...
+
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]: ...
 
     def clip_variances(self, variances: FloatArray, least: FloatArray) -> FloatArray: ...
@@ -143,6 +147,11 @@ class DiagonalForm:
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
         """Return sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cq,cqr->qr", slopes, products)
+
+    def pack_sums(self, seconds: FloatArray, firsts: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return statistics (C, F) from sums of products, of scores, and of ones."""
+        squares = np.diagonal(seconds, axis1=1, axis2=2)
+        return np.hstack([squares, firsts, weights[:, None]])
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and variances, (C, q) each, from posteriors @ features'."""
@@ -244,6 +253,11 @@ class FullForm:
         seconds = np.empty((len(statistics), n_components, n_components))
         seconds[:, first, second] = seconds[:, second, first] = statistics[:, : len(first)]
         return seconds, statistics[:, len(first) : -1], statistics[:, -1]
+
+    def pack_sums(self, seconds: FloatArray, firsts: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return statistics (C, F) from sums of products, of scores, and of ones."""
+        first, second = np.triu_indices(firsts.shape[1])
+        return np.hstack([seconds[:, first, second], firsts, weights[:, None]])
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means (C, q) and covariances (C, q, q) from posteriors @ features'."""

@@ -17,6 +17,7 @@ from opgd._base.projection import ProjectionMixin
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd._model_selection.names import name_model
 from opgd.classifier import OPGDClassifier
+from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.labels import encode_classes
@@ -144,6 +145,12 @@ def select_gaussians(estimator: Any, axes: list[int]) -> ProjectedGaussians:
         covariances = variances[:, axes][:, :, axes]
     means = estimator.projected_means_[:, axes]
     return ProjectedGaussians(get_log_priors(estimator), means, covariances)
+
+
+def complete_rows(estimator: Any, rows: AnyArray) -> AnyArray:
+    """Replace missing values by their conditional means given the other columns."""
+    projection: FittedProjection | None = getattr(estimator, "_projection", None)
+    return rows if projection is None else projection.complete(rows)
 
 
 def standardize_rows(estimator: Any, rows: AnyArray) -> FloatArray:

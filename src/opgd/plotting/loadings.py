@@ -6,7 +6,12 @@ import numpy as np
 
 from opgd._utils.validation import check_integer
 from opgd.core.types import FloatArray, IntArray
-from opgd.inspection.estimators import check_axes, check_rows, get_column_names
+from opgd.inspection.estimators import (
+    check_axes,
+    check_rows,
+    complete_rows,
+    get_column_names,
+)
 from opgd.inspection.loadings import compute_correlations, compute_standardized_coefficients
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap_with_axes
@@ -111,7 +116,7 @@ class LoadingsDisplay:
         top = MAX_COLUMNS if top is None else check_integer("top", top, 1)
         correlations = None
         if X is not None:
-            rows = check_rows(estimator, X)
+            rows = complete_rows(estimator, check_rows(estimator, X))
             correlations = compute_correlations(rows, estimator.components_[indices])
         display = cls(
             coefficients=coefficients,

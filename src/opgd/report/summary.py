@@ -13,6 +13,7 @@ from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import predict_held_out
 from opgd.inspection.estimators import (
     check_rows,
+    complete_rows,
     get_column_names,
     get_group_names,
     has_classes,
@@ -120,8 +121,9 @@ def summarize(
     clusters = None
     if is_mixture:
         clusters = summarize_clusters(estimator, predicted, known, len(known_names))
+    completed = complete_rows(estimator, rows)
     picture = Picture(
-        rows=rows,
+        rows=completed,
         cells=rows,
         originals=read_original_columns(unwrapped, table),
         labels=None if is_mixture else labels,
@@ -148,7 +150,7 @@ def summarize(
             (key, _format_value(value)) for key, value in estimator.get_params(False).items()
         ],
         shares=_to_floats(getattr(estimator, "component_shares_", None)),
-        loadings=select_largest_loadings(estimator, rows),
+        loadings=select_largest_loadings(estimator, completed),
         evaluation=evaluation,
         comparison=None if comparison is None else summarize_methods(comparison),
         doubtful=doubtful,
