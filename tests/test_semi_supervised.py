@@ -560,7 +560,7 @@ def test_an_error_within_one_standard_error_goes_on(monkeypatch, wine):
     X, few = wine[0], some_of(wine[1])  # 30 labeled rows: of 0.2 the standard error is 0.07
     errors = iter([0.14, 0.2, 0.2, 0.2])
     monkeypatch.setattr("opgd._fit.self_training._compute_error", lambda *_: next(errors))
-    assert OPGDSemiSupervised(n_rounds=4).fit(X, few).n_rounds_ == 4
+    assert OPGDSemiSupervised(n_rounds=4, calibrate=False).fit(X, few).n_rounds_ == 4
 
 
 # --- weights ----------------------------------------------------------------------------------
@@ -577,7 +577,8 @@ def test_weight_two_is_the_row_twice_and_weight_zero_no_row(settings, wine, rng)
     model = OPGDSemiSupervised(tol=1e-9, **settings)
     weighted = clone(model).fit(X, few, sample_weight=counts)
     repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(few, counts))
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-5)
+    # trial fits end at a tolerance of their own, which the calibration passes on
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-3)
     assert weighted.log_likelihood_ == pytest.approx(repeated.log_likelihood_, rel=1e-5)
     assert weighted.n_rounds_ == repeated.n_rounds_
 

@@ -1,9 +1,11 @@
 """opgd fit."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -96,7 +98,9 @@ def test_a_signal_during_a_fit_leaves_nothing(number, folder):
     table.assign(id=np.arange(3000), y=rng.integers(0, 6, 3000)).to_csv("long.csv", index=False)
     call = [*COMMAND, "fit", "long.csv", "-t", "y", "-o", "m.opgd"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(call, **pipes) as process:
+    # a shell's background job ignores SIGINT, and so would the command
+    default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(call, **pipes, preexec_fn=default) as process:
         for line in process.stderr:
             if b"--as" in line:  # the last words before the fit
                 break

@@ -27,7 +27,8 @@ def test_pair_ends_as_stated(own, name):
 
 def test_every_estimator_is_tried():
     public = {name for name in opgd.__all__ if hasattr(getattr(opgd, name), "fit")}
-    assert set(ESTIMATORS) == public | set(opgd.baselines.__all__)
+    elsewhere = {"CostSensitiveClassifier", "TableEncoder"}  # these take more than numeric samples
+    assert set(ESTIMATORS) == public - elsewhere | set(opgd.baselines.__all__)
     for name in ESTIMATORS:
         assert sum(name == other for _, other in pairs()) > 50
 
