@@ -12,6 +12,7 @@ single sample that the model excludes, so that few such samples do not determine
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import expit, logit, softmax
@@ -44,10 +45,13 @@ def least_background(n_samples: float) -> float:
     return 1.0 / (n_samples + 2.0)
 
 
+@lru_cache(maxsize=16)
 def make_shares(n_samples: float) -> FloatArray:
     """Return the shares of the background at which models are compared."""
     least = least_background(n_samples)
-    return np.geomspace(least, max(MAX_SHARE, least), N_SHARES)
+    shares: FloatArray = np.geomspace(least, max(MAX_SHARE, least), N_SHARES)
+    shares.flags.writeable = False  # all callers get the same array
+    return shares
 
 
 def compute_losses(
