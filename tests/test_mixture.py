@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDMixture
+from opgd._fit.cluster_numbers import confusion_rates, doubt_selection
 from opgd._fit.refinement import pose_mixture
 from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
@@ -110,6 +111,7 @@ def test_papers_refinement_from_the_reference_start(name, before, after, referen
         components_init=np.array(case["V0"]).T,
         metric="identity",
         shrinkage=0,
+        regularization=0,
         max_iter=0,
     )
     assert model.fit(X).objective_ == pytest.approx(case["f"], abs=1e-8)
@@ -144,7 +146,7 @@ def test_one_direction_taken_for_two_is_said_with_metric_identity_only(load):
     X, y, _ = load("seeds")
     X = StandardScaler().fit_transform(X)
     with pytest.warns(DataWarning, match=r"components 1 and 2 have a correlation of 0\.9"):
-        paper = OPGDMixture(3, metric="identity", random_state=0).fit(X)
+        paper = OPGDMixture(3, metric="identity", regularization=0, random_state=0).fit(X)
     assert abs(np.corrcoef(paper.transform(X).T)[0, 1]) > 0.9
     model = OPGDMixture(3, random_state=0).fit(X)
     assert abs(np.corrcoef(model.transform(X).T)[0, 1]) < 0.5
@@ -478,6 +480,7 @@ def test_bic_finds_the_number_of_clusters_far_apart(n_clusters, rng):
     assert same_partition(model.labels_, y)
 
 
+@IGNORE_DATA
 @pytest.mark.parametrize("criterion", ["bic", "icl", "aic"])
 @pytest.mark.parametrize("n_rounds", [1, 3])
 def test_selection_agrees_with_the_criteria_on_training_rows(criterion, n_rounds, load):
@@ -503,6 +506,113 @@ def test_criteria_are_what_they_are_called(wine):
     assert model.bic(X) == pytest.approx(deviance + np.log(len(X)) * n_parameters)
     between = -2 * np.log(model.predict_proba(X).max(axis=1)).sum()
     assert model.icl(X) == pytest.approx(model.bic(X) + between)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 3, 5])
+def test_auto_finds_the_number_and_stops(n_clusters, rng):
+    X, y = clouds(rng, 5)
+    X, y = X[y < n_clusters], y[y < n_clusters]
+    model = OPGDMixture("auto", random_state=0).fit(X)
+    assert same_partition(model.labels_, y)
+    assert list(model.selection_["n_clusters"]) == list(range(1, n_clusters + 4))
+
+
+def test_auto_and_a_range_select_the_same_model(iris):
+    X, _ = iris
+    auto, given = (OPGDMixture(n, random_state=0).fit(X) for n in ("auto", range(1, 7)))
+    assert auto.n_clusters_ == given.n_clusters_ == 3
+    assert np.array_equal(auto.components_, given.components_)
+
+
+def test_the_largest_number_is_doubted(rng):
+    X, _ = clouds(rng, 5)
+    with pytest.warns(DataWarning, match="number of clusters, 3, is the largest"):
+        OPGDMixture((2, 3), random_state=0).fit(X)
+
+
+def test_numbers_about_as_good_are_named():
+    selection = {"n_clusters": np.array([1, 2, 3]), "bic": np.array([50.0, 10.0, 12.0])}
+    notes = doubt_selection(selection, "bic", np.array([50, 50]), np.eye(2))
+    assert notes == ["By bic, 3 clusters are about as good as 2; see selection_"]
+
+
+def test_tiny_and_overlapping_clusters_are_named():
+    selection = {"n_clusters": np.array([1, 3, 4]), "bic": np.array([50.0, 10.0, 80.0])}
+    rates = np.array([[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    tiny, overlapping = doubt_selection(selection, "bic", np.array([60, 60, 1]), rates)
+    assert "sizes): 2 (1)" in tiny
+    assert overlapping.endswith("may be one: 0 and 1")
+
+
+def test_confusion_rates_are_those_of_samples_of_the_mixture(rng):
+    X = rng.normal(size=(600, 2))
+    X[300:, 0] += 2.5
+    model = OPGDMixture(2, random_state=0)
+    recorded = []
+    model._warn = lambda refined, *_: recorded.append(refined)
+    model.fit(X)
+    rows, labels = model.sample(20_000)
+    rates = confusion_rates(recorded[0])
+    expected = np.mean(model.predict(rows) != labels)
+    assert model.weights_ @ (1 - np.sort(np.diag(rates))) == pytest.approx(expected, abs=0.02)
+
+
+# --- what must not become a cluster -------------------------------------------------------------
+
+
+def test_a_cluster_of_repeated_samples_is_not_worth_its_parameters(rng):
+    X = rng.normal(size=(200, 4))
+    X[:10] = X[0]
+    y = (np.arange(200) < 10).astype(int)
+
+    def gain(regularization):
+        models = [
+            OPGDMixture(k, init=init, regularization=regularization).fit(X)
+            for k, init in ((1, "auto"), (2, y))
+        ]
+        return models[0].bic(X) - models[1].bic(X)
+
+    assert gain(0) > 0 > gain(1)
+
+
+@pytest.mark.parametrize("kind", ["binary", "count"])
+def test_values_of_discrete_features_do_not_become_clusters(kind, rng):
+    X, y = clouds(rng, 2, n_features=3)
+    values = rng.poisson(1.5, len(X)) if kind == "count" else rng.uniform(size=len(X)) < 0.2
+    X = np.column_stack([X, values])
+    with pytest.warns(DataWarning, match="distinct values: column 3"):
+        model = OPGDMixture("auto", random_state=0).fit(X)
+    assert same_partition(model.labels_, y)
+
+
+def test_rounding_errors_of_a_sum_do_not_become_clusters(iris):
+    X, _ = iris
+    plain = OPGDMixture(3, init="ward").fit(X)
+    more = np.column_stack([X, np.round(X[:, 0] + 0.5 * X[:, 1], 1)])
+    with pytest.warns(DataWarning, match=r"rounding errors.*column 4") as caught:
+        model = OPGDMixture(3, init="ward").fit(more)
+    assert len(caught) == 1
+    assert adjusted_rand_score(plain.labels_, model.labels_) > 0.9
+    assert len(model.eigenvalues_) == 4
+    assert_usable(model, more)
+
+
+@BOTH_FORMS
+def test_regularization_vanishes_with_many_samples(covariance_type, rng):
+    X, _ = clouds(rng, 2, sizes=20_000)
+    model = OPGDMixture(2, covariance_type=covariance_type, init="ward")
+    one, none = (clone(model).set_params(regularization=r).fit(X) for r in (1, 0))
+    np.testing.assert_allclose(one.means_, none.means_, atol=0.01)
+    np.testing.assert_allclose(one.covariances_, none.covariances_, atol=0.02)
+
+
+def test_strong_regularization_makes_clusters_wide(rng):
+    X, _ = clouds(rng, 3)
+    widths = [
+        OPGDMixture(3, init="ward", regularization=r).fit(X).projected_variances_.min()
+        for r in (0.1, 1, 10, 100)
+    ]
+    assert np.all(np.diff(widths) > 0)
 
 
 # --- starts -----------------------------------------------------------------------------------
@@ -642,6 +752,7 @@ BAD_VALUES = {
     "n_init": [0, 1.5, "some", None],
     "n_rounds": [0, 1.5, "some", None],
     "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
+    "regularization": [-0.1, "some", None, True, np.inf, np.nan],
     "criterion": ["aicc", None, 3],
     "max_iter": [-1, 1.5, "some", None],
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],
@@ -975,10 +1086,11 @@ def test_callbacks_see_every_iteration_and_can_stop(wine):
     pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 brought callbacks")
     X, _ = wine
     recorder = Recorder()
-    watched = OPGDMixture(3, random_state=0).set_callbacks(recorder).fit(X)
+    model = OPGDMixture(3, random_state=0, regularization=0)
+    watched = clone(model).set_callbacks(recorder).fit(X)
     assert len(recorder.iterations) == watched.n_iter_ + 1  # and the one that never ran
     assert all(own.predict_proba(X).shape == (len(X), 3) for own in recorder.iterations)
-    assert np.array_equal(watched.labels_, OPGDMixture(3, random_state=0).fit(X).labels_)
+    assert np.array_equal(watched.labels_, model.fit(X).labels_)
     stopping = Recorder(stop_after=3)
     stopped = OPGDMixture(3, random_state=0, n_rounds=4).set_callbacks(stopping).fit(X)
     assert len(stopping.iterations) == 4

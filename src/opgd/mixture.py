@@ -16,9 +16,17 @@ from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._base.posterior import normalize_log_joints
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
+from opgd._fit.cluster_numbers import (
+    confusion_rates,
+    doubt_selection,
+    list_numbers,
+    tabulate_fits,
+    try_numbers,
+)
 from opgd._fit.data_warnings import warn_about_data
+from opgd._fit.first_mixtures import MAX_CANDIDATES, FirstMixture
 from opgd._fit.initialization import convert_components
-from opgd._fit.mixture_init import MIXTURE_INITS, make_initial_mixture
+from opgd._fit.mixture_init import MIXTURE_INITS, Starts
 from opgd._fit.problem import (
     Problem,
     default_n_components,
@@ -36,10 +44,13 @@ from opgd._fit.refinement import (
     pose_mixture,
     refine,
 )
+from opgd._fit.regularizer import Regularizer
+from opgd._fit.resolution import FEW_VALUES, drop_rounding_errors, measure_resolution
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.features import validate_features
 from opgd._utils.labels import to_label_array
+from opgd._utils.text import list_names
 from opgd._utils.validation import (
     check_choice,
     check_components_init,
@@ -83,8 +94,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
 
     Parameters
     ----------
-    n_clusters : int or iterable of int, default=2
-        Number of clusters. Of several numbers, the best by `criterion` is selected.
+    n_clusters : int, iterable of int or "auto", default=2
+        Number of clusters. Of several numbers, the best by `criterion` is selected. "auto" tries 1,
+        2, ... until three numbers in turn are no better, but at most 20 clusters and at least 5
+        samples per cluster. A warning is issued if the choice is doubtful.
     n_components : int, default=None
         Number of components of the projection. None means
         ``min(n_features, max(2, n_clusters - 1))``.
@@ -126,6 +139,11 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         Weight of the pooled covariance in each cluster covariance while the projection is
         optimized, which prevents overfitting to the first mixture. "auto" estimates it for each
         cluster; see `OPGDClassifier`.
+    regularization : float, default=1.0
+        Strength of a weak prior on the covariances of clusters, whose scale comes from the data
+        (Fraley & Raftery 2007). It keeps clusters from collapsing onto a few samples; with many
+        samples its effect vanishes. With 0 there is no prior, and the first mixture has full
+        covariances fitted as in the paper.
     criterion : {"bic", "icl", "aic"}, default="bic"
         Criterion for selecting among several numbers of clusters; lower is better.
     max_iter : int, default=500
@@ -179,7 +197,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         Sum of the log densities of the training samples; see `score_samples`.
     selection_ : dict of arrays
         Results for each number of clusters: `n_clusters`, `n_components`, `log_likelihood`,
-        `n_parameters`, `bic`, `icl`, `aic`.
+        `n_parameters`, `bic`, `icl`, `aic`, `smallest` (the share of the smallest cluster), and
+        `covariances`, the structure of the covariances of the first mixture: "full", "tied",
+        "rotated" (equal volume and shape, mclust's EEV), "equal_shape" (VEV), "diag", "spherical",
+        or "given".
     eigenvalues_ : ndarray
         Nonzero eigenvalues of the correlation matrix of the features, in descending order. Small
         values indicate collinear features, for which ``metric="identity"`` can fail.
@@ -228,6 +249,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         n_init: int = 1,
         n_rounds: int = 1,
         shrinkage: float | str = "auto",
+        regularization: float = 1.0,
         criterion: str = "bic",
         max_iter: int = 500,
         tol: float = 1e-3,
@@ -246,6 +268,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self.n_init = n_init
         self.n_rounds = n_rounds
         self.shrinkage = shrinkage
+        self.regularization = regularization
         self.criterion = criterion
         self.max_iter = max_iter
         self.tol = tol
@@ -275,30 +298,35 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self : OPGDMixture
             Fitted estimator.
         """
-        numbers = self._check_parameters()
+        numbers, is_auto = self._check_parameters(), isinstance(self.n_clusters, str)
         seed = check_seed(self.random_state).randint(2**31 - 1)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X, engine, init = self._engine(X, sample_weight)
+        numbers = list_numbers(engine.n_samples) if is_auto else numbers
         self._check_sizes(engine.n_samples, engine.n_features, numbers)
         with one_blas_thread():
-            frame = frame_samples(engine)
-            max_total_iter = len(numbers) * self.n_rounds * self.max_iter
+            frame, regularizer, notes = self._prepare(engine)
+            max_total_iter = MAX_CANDIDATES * len(numbers) * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, max_total_iter)
-            # The same seed for each number: the model must not depend on which others are tried.
-            fits = [self._fit_one(frame, init, number, seed, progress) for number in numbers]
-            records = [compute_criteria(fit.refined) for fit in fits]
-            selection = {key: np.array([record[key] for record in records]) for key in records[0]}
+            starts = Starts(frame, regularizer, init, self.n_init, seed)
+            fit_one = partial(self._fit_one, starts, progress)
+            fits = list(try_numbers(fit_one, numbers, self.criterion, stop=is_auto))
+            selection = tabulate_fits(fits)
             best = fits[int(np.argmin(selection[self.criterion]))]
             attributes = self._fitted_attributes(X, best) | {"selection_": selection}
-        self._warn(best.refined, attributes)
+            notes += self._doubt_selection(best.refined, selection)
+        self._warn(best.refined, attributes, notes)
         progress.finish(self._store(attributes))
         return self
 
     def _check_parameters(self) -> list[int]:
-        several = isinstance(self.n_clusters, Iterable) and not isinstance(self.n_clusters, str)
-        values = list(self.n_clusters) if several else [self.n_clusters]
+        if isinstance(self.n_clusters, str):
+            check_choice("n_clusters", self.n_clusters, ["auto"])
+        several = isinstance(self.n_clusters, Iterable)
+        values = [] if self.n_clusters == "auto" else [self.n_clusters]
+        values = list(self.n_clusters) if several and values else values
         numbers = list(dict.fromkeys(check_integer("n_clusters", value, 1) for value in values))
-        if not numbers:
+        if not numbers and not isinstance(self.n_clusters, str):
             raise ValueError("n_clusters is empty; pass at least one number of clusters.")
         check_n_components(self.n_components)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
@@ -310,6 +338,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         check_integer("n_rounds", self.n_rounds, 1)
         if self.shrinkage != "auto":
             check_share("shrinkage", self.shrinkage, word="auto")
+        check_positive("regularization", self.regularization, or_zero=True)
         check_choice("criterion", self.criterion, CRITERIA)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
@@ -347,19 +376,44 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             )
         check_n_components(self.n_components, n_features)
 
-    def _fit_one(
-        self,
-        frame: Frame,
-        init: Any,
-        n_clusters: int,
-        seed: int,
-        progress: FitProgress,
+    def _prepare(self, engine: Engine) -> tuple[Frame, Regularizer, list[str]]:
+        """Sphere the samples and bound variances; return notes about features as well."""
+        frame = frame_samples(engine)
+        if self.regularization == 0:
+            return frame, Regularizer(0.0), []
+        resolution, names = measure_resolution(engine), self._column_names()
+        frame, residual = drop_rounding_errors(frame, resolution)
+        notes = []
+        if len(residual):
+            notes.append(
+                "Up to rounding errors, these columns are linear combinations of others: "
+                f"{list_names([names[j] for j in residual])}. The rounding errors are not used for "
+                "clustering; drop the columns"
+            )
+        if len(resolution.few):
+            few = list_names([names[j] for j in resolution.few], n_all=len(names))
+            notes.append(
+                f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
+                "half the spacing of the values wide there; drop columns that are categories or "
+                "codes"
+            )
+        return frame, Regularizer(self.regularization, resolution.floor(frame)), notes
+
+    def _fit_one(self, starts: Starts, progress: FitProgress, n_clusters: int) -> "_Fit":
+        """Fit one number of clusters, and return the best of several first mixtures."""
+        mixtures = starts.make_mixtures(n_clusters)
+        fits = [
+            self._refine_mixture(starts.frame, starts.regularizer, mixture, progress)
+            for mixture in mixtures
+        ]
+        return min(fits, key=lambda fit: fit.criteria["bic"])
+
+    def _refine_mixture(
+        self, frame: Frame, regularizer: Regularizer, first: FirstMixture, progress: FitProgress
     ) -> "_Fit":
-        """Fit one number of clusters, and return its best round."""
-        rng = np.random.RandomState(seed)
-        initial_moments = clusters = make_initial_mixture(frame, init, n_clusters, self.n_init, rng)
+        """Refine a first mixture, and return the best round."""
         report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
-        rounds: list[RefinedMixture] = []
+        clusters, rounds = first.moments, list[RefinedMixture]()
         while True:
             problem = pose_mixture(
                 frame,
@@ -371,7 +425,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             )
             progress.describe = partial(self._describe, problem)
             if not rounds:
-                start = self._initial_components(problem, clusters, n_clusters)
+                start = self._initial_components(problem, clusters, clusters.n_groups)
             rounds.append(
                 refine(
                     problem,
@@ -380,15 +434,26 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                     tol=self.tol,
                     on_iteration=report,
                     subsample=self.subsample and self.components_init is None and not rounds,
+                    regularizer=regularizer,
                 )
             )
             same = len(rounds) > 1 and rounds[-1].agrees_with(rounds[-2])
             if same or len(rounds) == self.n_rounds:
                 break
             clusters, start = next_clusters(rounds[-1]), orthonormalize(rounds[-1].directions)
-        return _Fit(
-            initial_moments, max(rounds, key=lambda refined: refined.log_likelihood), len(rounds)
-        )
+        best = max(rounds, key=lambda refined: refined.log_likelihood)
+        criteria = compute_criteria(best) | {"covariances": first.structure}
+        return _Fit(first, best, len(rounds), criteria)
+
+    def _doubt_selection(
+        self, refined: RefinedMixture, selection: dict[str, AnyArray]
+    ) -> list[str]:
+        """Return notes on the selected number of clusters, if there was a choice."""
+        if len(selection["n_clusters"]) == 1:
+            return []
+        order = np.argsort(_rank_by_weight(refined.mixture.gaussians))
+        rates = confusion_rates(refined)[np.ix_(order, order)]
+        return doubt_selection(selection, self.criterion, refined.sizes[order], rates)
 
     def _initial_components(
         self, problem: Problem, clusters: Moments, n_clusters: int
@@ -427,7 +492,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         attributes = self._describe(refined.problem, refined.directions, gaussians)
         clustered = apply_to_samples(partial(_cluster, attributes["_projection"]), X)
         first_labels = apply_to_samples(
-            partial(_predict_clusters, make_unprojected_mixture(frame, fit.initial_moments)), X
+            partial(_predict_clusters, make_unprojected_mixture(frame, fit.first.moments)), X
         )
         weight = frame.engine.total_weight
         return (
@@ -443,11 +508,14 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             }
         )
 
-    def _warn(self, refined: RefinedMixture, attributes: dict[str, Any]) -> None:
+    def _warn(
+        self, refined: RefinedMixture, attributes: dict[str, Any], data_notes: list[str]
+    ) -> None:
         """Issue one warning that lists all problems of the data and of the result."""
         problem, places = refined.problem, _rank_by_weight(refined.mixture.gaussians)
         n_components = attributes["n_components_"]
         notes = limit_n_components(self.n_components or n_components, n_components)[1]
+        notes += data_notes
         n_clusters = attributes["n_clusters_"]
         empty = np.sort(places[refined.sizes == 0])
         if len(empty):
@@ -629,9 +697,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
 class _Fit:
     """Fit for one number of clusters: the first mixture, and the best round."""
 
-    initial_moments: Moments
+    first: FirstMixture
     refined: RefinedMixture
     n_rounds: int
+    criteria: dict[str, Any]
 
 
 def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:

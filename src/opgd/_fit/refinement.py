@@ -13,6 +13,7 @@ from opgd._fit.exploration import OnIteration
 from opgd._fit.initialization import Start
 from opgd._fit.normal_form import order_result
 from opgd._fit.problem import Problem
+from opgd._fit.regularizer import Regularizer
 from opgd._fit.search import search
 from opgd.core import starts
 from opgd.core.coordinates import (
@@ -184,6 +185,7 @@ def refine(
     tol: float,
     on_iteration: OnIteration,
     subsample: bool,
+    regularizer: Regularizer,
 ) -> RefinedMixture:
     """Search for a projection from `start`, then run EM inside it."""
     result = search(
@@ -197,12 +199,19 @@ def refine(
     directions, summary = order_result(problem, result)
     objective = problem.objective
     scores = score_engine(objective.engine, directions @ objective.whitener.T)
+    components = problem.coordinates.components(directions)
+    constraints = regularizer.constrain(
+        sphered_coordinates(problem.frame).directions(components),
+        len(problem.priors),
+        diagonal=objective.form.name == "diag",
+    )
     mixture = fit_mixture(
         scores,
         np.eye(len(directions)),
         objective.gaussians(directions),
         objective.form,
         tol=EM_TOL,
+        constraints=constraints,
     )
     summary["objective_"] = result.value * objective.engine.total_weight
     return RefinedMixture(problem, directions, mixture, summary)
@@ -233,4 +242,5 @@ def compute_criteria(refined: RefinedMixture) -> dict[str, Any]:
         "log_likelihood": log_likelihood,
         "n_parameters": density.n_parameters,
         **information_criteria(log_likelihood, density.n_parameters, engine.count, log_certainty),
+        "smallest": float(np.exp(refined.mixture.gaussians.log_priors).min()),
     }

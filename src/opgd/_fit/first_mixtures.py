@@ -1,0 +1,227 @@
+"""First mixtures in all features, with several structures of the covariances.
+
+Each structure is fitted by EM with a weak prior, from the same starts. The starts are compared
+after a few iterations and only the best is continued. Of the structures, the one with the smallest
+BIC is used, as in mclust.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from opgd._fit.regularizer import Regularizer
+from opgd.core.coordinates import Frame
+from opgd.core.density import LOG_TWO_PI
+from opgd.core.em import Constraints, MixtureResult, estimate_gaussians, fit_mixture
+from opgd.core.engines import RowEngine
+from opgd.core.gaussians import FORMS, Form, ProjectedGaussians
+from opgd.core.moments import Moments, one_group
+from opgd.core.regularization import whiten_classes
+from opgd.core.structures import STRUCTURES
+from opgd.core.types import FloatArray
+
+MAX_CANDIDATES = 2
+"""Maximum number of first mixtures from which a projection is searched for."""
+RACE_ITERATIONS = 5
+"""Number of iterations of EM after which starts are compared."""
+MAX_ITER = 200
+TOL, ROUGH_TOL = 1e-4, 1e-3
+"""Gain per sample at which EM stops, in the end and while structures are compared."""
+MAX_COMPARED_ROWS = 2_000
+"""Maximum number of samples on which structures are compared."""
+LEAST_VARIANCE = 1e-3
+"""Added to the variances of sphered samples where there is no prior."""
+COLLAPSED = 0.2
+"""Fraction of the average cluster weight below which a cluster may have collapsed."""
+
+
+@dataclass(frozen=True)
+class FirstMixture:
+    """A mixture in all features: moments of sphered samples, and its likelihood if known."""
+
+    structure: str  # of `STRUCTURES`, or "given"
+    moments: Moments
+    log_likelihood: float = np.nan  # mean log density of the sphered samples
+    n_parameters: int = 0
+
+    def bic(self, count: float) -> float:
+        """Return BIC for `count` sphered samples."""
+        return -2 * count * self.log_likelihood + self.n_parameters * float(np.log(count))
+
+
+def fit_structures(
+    frame: Frame,
+    rows: FloatArray,
+    groups: list[Moments],
+    names: list[str],
+    regularizer: Regularizer,
+) -> list[FirstMixture]:
+    """Fit structures to sphered samples (n, R); return the best by BIC, and the full one.
+
+    BIC of mixtures in many features favors few parameters. Inside a projection, clusters with full
+    covariances may still be the better ones. Structures are compared on a subsample if there are
+    many samples, and the mixtures that are returned are fitted to all of `rows`.
+    """
+    few = rows[:: -(-len(rows) // MAX_COMPARED_ROWS)]
+    fits = [StructureFit.start(frame, few, groups, name, regularizer) for name in names]
+    best = min(fits, key=lambda fit: fit.describe(frame).bic(len(few)))
+    full = fits[names.index("full")]
+    candidates = [best] if best is full else [best, full]
+    return [fit.continued(rows).describe(frame) for fit in candidates]
+
+
+@dataclass(frozen=True)
+class StructureFit:
+    """A mixture with one structure, in the coordinates in which the structure is estimated."""
+
+    name: str
+    to_rows: FloatArray  # (R, R), maps sphered samples to these coordinates
+    constraints: Constraints
+    result: MixtureResult
+    n_rows: int
+
+    @classmethod
+    def start(
+        cls,
+        frame: Frame,
+        rows: FloatArray,
+        groups: list[Moments],
+        name: str,
+        regularizer: Regularizer,
+    ) -> "StructureFit":
+        """Fit a structure to sphered samples from the best of several groupings."""
+        kind, to_rows = STRUCTURES[name], _structure_map(frame, name)
+        constraints = regularizer.constrain(
+            to_rows.T, groups[0].n_groups, diagonal=kind.diagonal, structure=kind.estimate
+        )
+        form = _get_form(name)
+        mapped = rows @ to_rows
+        starts = [estimate_gaussians(group.mapped(to_rows), form, constraints) for group in groups]
+        max_iter = MAX_ITER if len(starts) == 1 else RACE_ITERATIONS
+        begun = [
+            run_em(mapped, start, form, constraints, max_iter=max_iter, tol=ROUGH_TOL)
+            for start in starts
+        ]
+        best = max(begun, key=lambda result: result.history[-1])
+        fit = cls(name, to_rows, constraints, best, len(rows))
+        return fit if best.converged else fit.continued(rows, ROUGH_TOL)
+
+    def continued(self, rows: FloatArray, tol: float | None = None) -> "StructureFit":
+        """Return the fit after further iterations on sphered samples."""
+        result = run_em(
+            rows @ self.to_rows,
+            self.result.gaussians,
+            _get_form(self.name),
+            self.constraints,
+            max_iter=MAX_ITER,
+            tol=TOL if tol is None else tol,
+        )
+        return replace(self, result=result, n_rows=len(rows))
+
+    def describe(self, frame: Frame) -> FirstMixture:
+        """Convert the mixture to one of sphered samples."""
+        gaussians, (rank, _) = self.result.gaussians, self.to_rows.shape
+        covariances, n_clusters = gaussians.variances, len(gaussians.means)
+        if covariances.ndim == 2:
+            covariances = covariances[:, :, None] * np.eye(rank)
+        shares = np.exp(gaussians.log_priors)
+        moments = make_moments(frame, shares / shares.sum(), gaussians.means, covariances)
+        back = np.asarray(np.linalg.inv(self.to_rows), dtype=np.float64)
+        log_volume = float(np.linalg.slogdet(self.to_rows)[1])
+        kind = STRUCTURES[self.name]
+        return FirstMixture(
+            self.name,
+            moments.mapped(back),
+            self.result.log_likelihood - 0.5 * rank * LOG_TWO_PI + log_volume,
+            n_clusters * (rank + 1) - 1 + kind.count_parameters(n_clusters, rank),
+        )
+
+
+def run_em(
+    rows: FloatArray,
+    start: ProjectedGaussians,
+    form: Form,
+    constraints: Constraints,
+    *,
+    max_iter: int,
+    tol: float,
+) -> MixtureResult:
+    """Run EM on samples in the coordinates of a structure."""
+    engine = RowEngine(rows, np.zeros(len(rows), np.intp))
+    identity = np.eye(rows.shape[1])
+    return fit_mixture(
+        engine, identity, start, form, max_iter=max_iter, tol=tol, constraints=constraints
+    )
+
+
+def _get_form(name: str) -> Form:
+    return FORMS["diag" if STRUCTURES[name].diagonal else "full"]
+
+
+def _structure_map(frame: Frame, name: str) -> FloatArray:
+    """Return the map (R, q) from sphered samples to the coordinates of a structure."""
+    kind = STRUCTURES[name]
+    if kind.affine:
+        return np.eye(len(frame.spread))
+    standardized = np.diag(1 / frame.spread)
+    if name == "diag" and len(frame.spread) == frame.n_active:
+        active = np.setdiff1d(np.arange(len(frame.scale)), frame.constant)
+        return standardized @ frame.basis[active].T
+    return standardized
+
+
+def make_moments(
+    frame: Frame, shares: FloatArray, means: FloatArray, covariances: FloatArray
+) -> Moments:
+    """Return moments of clusters with the given shares of all samples."""
+    weights = frame.engine.count * np.maximum(shares, 1e-100)
+    return Moments(weights, weights, means, covariances)
+
+
+def make_single_gaussian(frame: Frame) -> FirstMixture:
+    """Return the Gaussian with the moments of all samples."""
+    rank = len(frame.spread)
+    log_likelihood = -0.5 * rank * (LOG_TWO_PI + 1)
+    n_parameters = rank + STRUCTURES["full"].count_parameters(1, rank)
+    return FirstMixture("full", frame.moments(1, one_group), log_likelihood, n_parameters)
+
+
+def fit_without_prior(frame: Frame, rows: FloatArray, groups: list[Moments]) -> list[FirstMixture]:
+    """Fit full covariances without a prior, as in the paper: the most likely mixture.
+
+    Mixtures with collapsed clusters are used only if there are no others.
+    """
+    mixtures = [_fit_full(frame, rows, group) for group in groups]
+    return [max(mixtures, key=lambda own: (-_count_collapsed(own.moments), own.log_likelihood))]
+
+
+def _count_collapsed(moments: Moments) -> int:
+    """Return the number of clusters so small that any samples could be separated like them."""
+    weights, n_features = moments.weights, moments.means.shape[1]
+    enough = min(n_features + 1, COLLAPSED * weights.mean())
+    return int(np.sum(weights < enough))
+
+
+def _fit_full(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
+    """Run EM of scikit-learn from the moments of groups of sphered samples."""
+    whitening = whiten_classes(frame, groups)
+    regular, _ = whitening.regularize(groups)
+    covariances = regular.mapped(whitening.coordinates.unwhitener * frame.spread).covariances
+    covariances += LEAST_VARIANCE * np.eye(len(covariances[0]))
+    precisions = np.linalg.inv(covariances)
+    mixture = GaussianMixture(
+        groups.n_groups,
+        reg_covar=LEAST_VARIANCE,
+        max_iter=MAX_ITER,
+        weights_init=groups.priors,
+        means_init=groups.means,
+        precisions_init=0.5 * (precisions + precisions.transpose(0, 2, 1)),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # an initialization need not converge
+        mixture.fit(rows)
+    moments = make_moments(frame, mixture.weights_, mixture.means_, mixture.covariances_)
+    return FirstMixture("full", moments, float(mixture.lower_bound_))
