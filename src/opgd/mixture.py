@@ -1,6 +1,6 @@
 """OPGDMixture, the clustering method of the paper's Section 5."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Number
@@ -17,9 +17,12 @@ from opgd._base.posterior import normalize_log_joints
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
 from opgd._fit.cluster_numbers import (
+    Scored,
+    combine_candidates,
     confusion_rates,
     doubt_selection,
     list_numbers,
+    select_number,
     tabulate_fits,
     try_numbers,
 )
@@ -27,6 +30,12 @@ from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.first_mixtures import MAX_CANDIDATES, FirstMixture
 from opgd._fit.initialization import convert_components
 from opgd._fit.mixture_init import MIXTURE_INITS, Starts
+from opgd._fit.noise import (
+    Noise,
+    add_noise,
+    estimate_noise,
+    find_outlying,
+)
 from opgd._fit.problem import (
     Problem,
     default_n_components,
@@ -146,6 +155,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         covariances fitted as in the paper.
     criterion : {"bic", "icl", "aic"}, default="bic"
         Criterion for selecting among several numbers of clusters; lower is better.
+    noise : bool or float, default=False
+        Whether samples may belong to no cluster. They have a uniform density on a box around all
+        samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
+        to the other samples.
     max_iter : int, default=500
         Maximum number of iterations of the search for the projection. With 0 the initial components
         are kept.
@@ -168,7 +181,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample. Clusters are numbered by weight, the largest first.
+        Cluster of each training sample. Clusters are numbered by weight, the largest first. With
+        `noise`, -1 for samples that are more probably noise.
     initial_labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample according to the first mixture, with the same numbering.
     uncertainty_ : ndarray of shape (n_samples,)
@@ -196,11 +210,20 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     log_likelihood_ : float
         Sum of the log densities of the training samples; see `score_samples`.
     selection_ : dict of arrays
-        Results for each number of clusters: `n_clusters`, `n_components`, `log_likelihood`,
-        `n_parameters`, `bic`, `icl`, `aic`, `smallest` (the share of the smallest cluster), and
-        `covariances`, the structure of the covariances of the first mixture: "full", "tied",
-        "rotated" (equal volume and shape, mclust's EEV), "equal_shape" (VEV), "diag", "spherical",
-        or "given".
+        Results for each number of clusters:
+
+        - `n_clusters`, `n_components`, `log_likelihood`, `n_parameters`, `bic`, `icl`, `aic`: those
+          of the density of `score_samples`;
+        - `first_bic`, `first_icl`, `first_aic`: those of the best first mixture in all features;
+        - `smallest`: the share of the smallest cluster;
+        - `selected_by`: the mean of the two values of `criterion`. Of the numbers with clusters of
+          at least 2 % of the samples, the one with the smallest mean is selected;
+        - `covariances`: the structure of the covariances of the first mixture, "full", "tied",
+          "rotated" (equal volume and shape, mclust's EEV), "equal_shape" (VEV), "diag",
+          "spherical", or "given".
+    noise_share_, noise_log_density_ : float
+        Share of noise and log of its uniform density; only with `noise`. The criteria in
+        `selection_` are then those of the samples that are not outlying.
     eigenvalues_ : ndarray
         Nonzero eigenvalues of the correlation matrix of the features, in descending order. Small
         values indicate collinear features, for which ``metric="identity"`` can fail.
@@ -235,6 +258,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     """
 
     weights_: FloatArray
+    noise_share_: float
+    noise_log_density_: float
 
     def __init__(
         self,
@@ -251,6 +276,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         shrinkage: float | str = "auto",
         regularization: float = 1.0,
         criterion: str = "bic",
+        noise: bool | float = False,
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Any = None,
@@ -270,6 +296,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self.shrinkage = shrinkage
         self.regularization = regularization
         self.criterion = criterion
+        self.noise = noise
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -305,17 +332,20 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         numbers = list_numbers(engine.n_samples) if is_auto else numbers
         self._check_sizes(engine.n_samples, engine.n_features, numbers)
         with one_blas_thread():
-            frame, regularizer, notes = self._prepare(engine)
-            max_total_iter = MAX_CANDIDATES * len(numbers) * self.n_rounds * self.max_iter
+            n_fits = len(numbers) + (self.noise is not False)
+            max_total_iter = MAX_CANDIDATES * n_fits * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, max_total_iter)
-            starts = Starts(frame, regularizer, init, self.n_init, seed)
-            fit_one = partial(self._fit_one, starts, progress)
-            fits = list(try_numbers(fit_one, numbers, self.criterion, stop=is_auto))
-            selection = tabulate_fits(fits)
-            best = fits[int(np.argmin(selection[self.criterion]))]
-            attributes = self._fitted_attributes(X, best) | {"selection_": selection}
-            notes += self._doubt_selection(best.refined, selection)
-        self._warn(best.refined, attributes, notes)
+            select = partial(self._select, seed=seed, progress=progress)
+            if self.noise is False:
+                outcome = select(engine, init, numbers)
+            else:
+                outcome = self._separate_noise(engine, init, numbers, select)
+            fit, selection = outcome.fit, outcome.selection
+            attributes = self._fitted_attributes(X, fit) | {"selection_": selection}
+            if outcome.noise is not None:
+                attributes |= self._label_noise(X, sample_weight, outcome.noise, attributes)
+            notes = outcome.notes + self._doubt_selection(fit.refined, selection)
+        self._warn(fit.refined, attributes, notes)
         progress.finish(self._store(attributes))
         return self
 
@@ -340,6 +370,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             check_share("shrinkage", self.shrinkage, word="auto")
         check_positive("regularization", self.regularization, or_zero=True)
         check_choice("criterion", self.criterion, CRITERIA)
+        if not isinstance(self.noise, bool):
+            check_share("noise", self.noise)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("verbose", self.verbose)
@@ -376,6 +408,33 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             )
         check_n_components(self.n_components, n_features)
 
+    def _select(
+        self, engine: Engine, init: Any, numbers: list[int], seed: int, progress: FitProgress
+    ) -> "_Outcome":
+        """Fit each number of clusters, and return the best fit by the criterion."""
+        frame, regularizer, notes = self._prepare(engine)
+        starts = Starts(frame, regularizer, init, self.n_init, seed)
+        fit_one, is_auto = partial(self._fit_one, starts, progress), self.n_clusters == "auto"
+        fits = list(try_numbers(fit_one, numbers, stop=is_auto))
+        selection = tabulate_fits(fits)
+        return _Outcome(fits[select_number(selection)], selection, notes)
+
+    def _separate_noise(
+        self, engine: Engine, init: Any, numbers: list[int], select: Callable[..., "_Outcome"]
+    ) -> "_Outcome":
+        """Select the number of clusters without outlying samples, then fit it without noise."""
+        if not isinstance(engine, RowEngine):
+            raise TypeError("noise needs samples in memory; with Dask input, set noise=False.")
+        share = None if self.noise is True else float(self.noise)
+        retained = ~find_outlying(frame_samples(engine))
+        rows = engine.select_rows(np.flatnonzero(retained))
+        selected = select(rows, _select_init(init, retained), numbers)
+        retained = estimate_noise(engine, selected.fit.refined.density, share).retained
+        rows, number = engine.select_rows(np.flatnonzero(retained)), selected.fit.n_clusters
+        outcome = select(rows, _select_init(init, retained), [number])
+        noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
+        return replace(outcome, selection=selected.selection, noise=noise)
+
     def _prepare(self, engine: Engine) -> tuple[Frame, Regularizer, list[str]]:
         """Sphere the samples and bound variances; return notes about features as well."""
         frame = frame_samples(engine)
@@ -406,7 +465,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             self._refine_mixture(starts.frame, starts.regularizer, mixture, progress)
             for mixture in mixtures
         ]
-        return min(fits, key=lambda fit: fit.criteria["bic"])
+        return combine_candidates(fits, self.criterion)
 
     def _refine_mixture(
         self, frame: Frame, regularizer: Regularizer, first: FirstMixture, progress: FitProgress
@@ -442,8 +501,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                 break
             clusters, start = next_clusters(rounds[-1]), orthonormalize(rounds[-1].directions)
         best = max(rounds, key=lambda refined: refined.log_likelihood)
+        of_first = first.criteria(frame.engine.count, best.density.log_volume)
         criteria = compute_criteria(best) | {"covariances": first.structure}
-        return _Fit(first, best, len(rounds), criteria)
+        criteria |= {f"first_{name}": value for name, value in of_first.items()}
+        return _Fit(criteria, first, best, len(rounds))
 
     def _doubt_selection(
         self, refined: RefinedMixture, selection: dict[str, AnyArray]
@@ -453,7 +514,26 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             return []
         order = np.argsort(_rank_by_weight(refined.mixture.gaussians))
         rates = confusion_rates(refined)[np.ix_(order, order)]
-        return doubt_selection(selection, self.criterion, refined.sizes[order], rates)
+        return doubt_selection(selection, refined.sizes[order], rates)
+
+    def _label_noise(
+        self, X: AnyArray, sample_weight: Any, noise: Noise, attributes: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the attributes that noise changes."""
+        density = make_sample_density(attributes["_coordinates"], attributes["_projection"])
+        log_densities = density.log_density(X)
+        probabilities = noise.probabilities(log_densities)
+        is_noise = log_densities < noise.log_odds
+        certainty = (1 - attributes["uncertainty_"]) * (1 - probabilities)
+        total = add_noise(log_densities, noise.share, noise.log_density)
+        weights = check_sample_weight(sample_weight, X)
+        return {
+            "labels_": np.where(is_noise, -1, attributes["labels_"]),
+            "uncertainty_": 1 - np.where(is_noise, probabilities, certainty),
+            "log_likelihood_": float(total.sum() if weights is None else weights @ total),
+            "noise_share_": noise.share,
+            "noise_log_density_": noise.log_density,
+        }
 
     def _initial_components(
         self, problem: Problem, clusters: Moments, n_clusters: int
@@ -565,12 +645,27 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            With `noise`, -1 for samples that are more probably noise.
         """
-        return np.argmax(self._log_joint(X), axis=1)
+        labels = np.argmax(self._log_joint(X), axis=1)
+        noise = self._noise
+        if noise is None:
+            return labels
+        is_noise = self._density().log_density(self._check_rows(X)) < noise.log_odds
+        return np.where(is_noise, -1, labels)
+
+    @property
+    def _noise(self) -> Noise | None:
+        """Return the noise component, if there is one."""
+        if not hasattr(self, "noise_share_"):
+            return None
+        return Noise(self.noise_share_, self.noise_log_density_)
 
     @support_dask
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the posterior probabilities of the clusters.
+
+        With `noise`, these are the probabilities given that a sample is not noise.
 
         Parameters
         ----------
@@ -604,7 +699,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         """
         X = self._check_rows(X)
         with one_blas_thread():
-            return self._density().log_density(X)
+            log_densities = self._density().log_density(X)
+        if self._noise is None:
+            return log_densities
+        return add_noise(log_densities, self.noise_share_, self.noise_log_density_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Compute the mean log density of the samples; see `score_samples`.
@@ -669,12 +767,13 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         certainty = 0.0
         if name == "icl":
             certainty = np.log(compute_eagerly(self.predict_proba(X)).max(axis=1)).sum()
-        sizes = self._density().n_parameters, len(log_density)
+        n_parameters = self._density().n_parameters + (self._noise is not None)
+        sizes = n_parameters, len(log_density)
         criteria = information_criteria(log_density.sum(), *sizes, certainty)
         return float(criteria[name])
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
-        """Draw samples from the density of `score_samples`.
+        """Draw samples of the clusters, without noise, from the density of `score_samples`.
 
         Parameters
         ----------
@@ -694,13 +793,26 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _Outcome:
+    """The selected fit, criteria of all numbers of clusters, notes on features, and noise."""
+
+    fit: "_Fit"
+    selection: dict[str, AnyArray]
+    notes: list[str]
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True)
+class _Fit(Scored):
     """Fit for one number of clusters: the first mixture, and the best round."""
 
     first: FirstMixture
     refined: RefinedMixture
     n_rounds: int
-    criteria: dict[str, Any]
+
+    @property
+    def n_clusters(self) -> int:
+        return self.first.moments.n_groups
 
 
 def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:

@@ -1,7 +1,8 @@
 """Selection of the number of clusters: which numbers to try, and when to doubt the choice."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,11 +24,11 @@ OVERLAP = 0.25
 """Sum of the two rates of confusion from which two clusters overlap too much."""
 
 
-class Scored(Protocol):
+@dataclass(frozen=True)
+class Scored:
     """A fit with its criteria."""
 
-    @property
-    def criteria(self) -> dict[str, Any]: ...
+    criteria: dict[str, Any]
 
 
 Fit = TypeVar("Fit", bound=Scored)
@@ -38,19 +39,44 @@ def list_numbers(n_samples: int) -> list[int]:
     return list(range(1, max(1, min(MAX_AUTO, n_samples // SAMPLES_PER_CLUSTER)) + 1))
 
 
-def try_numbers(
-    fit: Callable[[int], Fit], numbers: list[int], criterion: str, *, stop: bool
-) -> Iterator[Fit]:
+def try_numbers(fit: Callable[[int], Fit], numbers: list[int], *, stop: bool) -> Iterator[Fit]:
     """Fit each number; with `stop`, end when `PATIENCE` numbers in turn are no better."""
     best, n_worse = np.inf, 0
     for number in numbers:
         result = fit(number)
         yield result
-        value = result.criteria[criterion]
+        value = result.criteria["selected_by"] if is_admissible(result.criteria) else np.inf
         n_worse = 0 if value < best else n_worse + 1
         best = min(best, value)
         if stop and n_worse == PATIENCE:
             return
+
+
+def combine_candidates(fits: list[Fit], criterion: str) -> Fit:
+    """Return the best of several fits with the same number of clusters.
+
+    Its criteria include those of the best first mixture. Either density can be wrong about the
+    number: the first mixture adds small clusters where its covariances have too few parameters, the
+    mixture in the projection where clusters have different shapes outside of it. The number of
+    clusters is selected by the mean of both.
+    """
+    best = min(fits, key=lambda fit: float(fit.criteria["bic"]))
+    names = [f"first_{name}" for name in ("bic", "icl", "aic")]
+    of_first = {name: float(np.min([fit.criteria[name] for fit in fits])) for name in names}
+    value = np.nanmean([best.criteria[criterion], of_first[f"first_{criterion}"]])
+    return replace(best, criteria=best.criteria | of_first | {"selected_by": float(value)})
+
+
+def is_admissible(criteria: dict[str, Any]) -> Any:
+    """Return whether the smallest cluster is large enough for the number to be selected."""
+    return criteria["smallest"] >= TINY
+
+
+def select_number(selection: dict[str, AnyArray]) -> int:
+    """Return the index of the best number; numbers with tiny clusters only if all have them."""
+    admissible = is_admissible(selection)
+    values = selection["selected_by"]
+    return int(np.argmin(np.where(admissible, values, np.inf) if np.any(admissible) else values))
 
 
 def tabulate_fits(fits: list[Fit]) -> dict[str, AnyArray]:
@@ -81,26 +107,24 @@ def confusion_rates(refined: RefinedMixture) -> FloatArray:
     return rates
 
 
-def doubt_selection(
-    selection: dict[str, Any], criterion: str, sizes: IntArray, rates: FloatArray
-) -> list[str]:
+def doubt_selection(selection: dict[str, Any], sizes: IntArray, rates: FloatArray) -> list[str]:
     """Return notes on a selected number of clusters that is doubtful.
 
     `sizes` (K,) and `rates` (K, K) are those of the selected clusters, in the order of labels.
     """
-    numbers, values = selection["n_clusters"], selection[criterion]
-    best = int(np.argmin(values))
+    numbers, values = selection["n_clusters"], selection["selected_by"]
+    best = select_number(selection)
     notes = []
     if numbers[best] == max(numbers):
         notes.append(
             f"The selected number of clusters, {numbers[best]}, is the largest that was tried; "
             "extend n_clusters, or consider that the data may have no clusters of Gaussian shape"
         )
-    close = [str(n) for n in numbers[(values < values[best] + FLAT) & (numbers != numbers[best])]]
+    is_close = (values < values[best] + FLAT) & is_admissible(selection)
+    close = [str(n) for n in numbers[is_close] if n != numbers[best]]
     if close:
         notes.append(
-            f"By {criterion}, {' or '.join(close)} clusters are about as good as {numbers[best]}; "
-            "see selection_"
+            f"{' or '.join(close)} clusters are about as good as {numbers[best]}; see selection_"
         )
     return notes + _doubt_clusters(sizes, rates)
 

@@ -14,12 +14,14 @@ from sklearn.mixture import GaussianMixture
 
 from opgd._fit.regularizer import Regularizer
 from opgd.core.coordinates import Frame
-from opgd.core.density import LOG_TWO_PI
+from opgd.core.density import LOG_TWO_PI, information_criteria
 from opgd.core.em import Constraints, MixtureResult, estimate_gaussians, fit_mixture
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS, Form, ProjectedGaussians
+from opgd.core.kernels import log_sum
 from opgd.core.moments import Moments, one_group
 from opgd.core.regularization import whiten_classes
+from opgd.core.scoring import scores_log_joint
 from opgd.core.structures import STRUCTURES
 from opgd.core.types import FloatArray
 
@@ -46,10 +48,17 @@ class FirstMixture:
     moments: Moments
     log_likelihood: float = np.nan  # mean log density of the sphered samples
     n_parameters: int = 0
+    log_certainty: float = 0.0  # mean log of the largest posterior probability
 
-    def bic(self, count: float) -> float:
-        """Return BIC for `count` sphered samples."""
-        return -2 * count * self.log_likelihood + self.n_parameters * float(np.log(count))
+    def criteria(self, count: float, log_volume: float = 0.0) -> dict[str, float]:
+        """Return BIC, ICL and AIC for `count` samples.
+
+        `log_volume` is the log volume, in the units of the samples, of a unit cube of sphered ones.
+        """
+        log_likelihood = count * (self.log_likelihood - log_volume)
+        return information_criteria(
+            log_likelihood, self.n_parameters, count, count * self.log_certainty
+        )
 
 
 def fit_structures(
@@ -67,10 +76,15 @@ def fit_structures(
     """
     few = rows[:: -(-len(rows) // MAX_COMPARED_ROWS)]
     fits = [StructureFit.start(frame, few, groups, name, regularizer) for name in names]
-    best = min(fits, key=lambda fit: fit.describe(frame).bic(len(few)))
+    best = min(fits, key=lambda fit: fit.describe(frame).criteria(len(few))["bic"])
     full = fits[names.index("full")]
     candidates = [best] if best is full else [best, full]
-    return [fit.continued(rows).describe(frame) for fit in candidates]
+    mixtures = []
+    for candidate in candidates:
+        fit = candidate.continued(rows)
+        log_certainty = fit.average_certainty(rows)
+        mixtures.append(replace(fit.describe(frame), log_certainty=log_certainty))
+    return mixtures
 
 
 @dataclass(frozen=True)
@@ -120,6 +134,13 @@ class StructureFit:
             tol=TOL if tol is None else tol,
         )
         return replace(self, result=result, n_rows=len(rows))
+
+    def average_certainty(self, rows: FloatArray) -> float:
+        """Return the mean log of the largest posterior probability of sphered samples."""
+        form, gaussians = _get_form(self.name), self.result.gaussians
+        scores = self.to_rows.T @ rows.T
+        joint = scores_log_joint(scores, gaussians, form.factors(gaussians), form)
+        return float(np.mean(joint.max(axis=0) - log_sum(joint)))
 
     def describe(self, frame: Frame) -> FirstMixture:
         """Convert the mixture to one of sphered samples."""
@@ -224,4 +245,7 @@ def _fit_full(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
         warnings.simplefilter("ignore", ConvergenceWarning)  # an initialization need not converge
         mixture.fit(rows)
     moments = make_moments(frame, mixture.weights_, mixture.means_, mixture.covariances_)
-    return FirstMixture("full", moments, float(mixture.lower_bound_))
+    log_certainty = np.log(mixture.predict_proba(rows).max(axis=1)).mean()
+    n_parameters = groups.n_groups * (rows.shape[1] + 1) - 1
+    n_parameters += STRUCTURES["full"].count_parameters(groups.n_groups, rows.shape[1])
+    return FirstMixture("full", moments, mixture.score(rows), n_parameters, float(log_certainty))

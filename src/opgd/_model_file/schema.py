@@ -117,7 +117,7 @@ MIXTURE = (
         "n_clusters_": Size("C"),
         "weights_": probabilities("C"),
         "objective_": Number(),
-        "labels_": Codes("n", "C"),
+        "labels_": Codes("n", "C", low=-1),
         "initial_labels_": Codes("n", "C"),
         "uncertainty_": probabilities("n"),
         "eigenvalues_": Array("R"),
@@ -172,6 +172,8 @@ OPTIONAL: dict[str, Field] = {
     "feature_names_in_": Names(),
     "ridge_": Number(0.0, 1.0),
     "corrected_error_": Number(0.0, 1.0),
+    "noise_share_": Number(0.0, 1.0),
+    "noise_log_density_": Number(),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
 }

@@ -122,9 +122,10 @@ def _parse_clusters(text: str, n_rows: int) -> int | list[int]:
 def _summarize_clusters(mixture: Any, training: "Training", criterion: str) -> dict[str, Any]:
     """Return a summary of the training rows for the model file."""
     sizes = [int((mixture.labels_ == k).sum()) for k in range(mixture.n_clusters_)]
+    chosen = list(mixture.selection_["n_clusters"]).index(mixture.n_clusters_)
     return {
         "rows": len(training.X),
         "rows_left_out": training.n_left_out,
         "cluster_sizes": sizes,
-        criterion: float(min(mixture.selection_[criterion])),
+        criterion: float(mixture.selection_[criterion][chosen]),
     }
