@@ -12,6 +12,7 @@ from opgd.plotting.convergence import ConvergenceDisplay
 from opgd.plotting.loadings import LoadingsDisplay
 from opgd.plotting.pairs import PairsDisplay
 from opgd.plotting.projection import ProjectionDisplay
+from opgd.plotting.selection import SelectionDisplay
 
 __all__ = [
     "ComparisonDisplay",
@@ -22,5 +23,6 @@ __all__ = [
     "PairsDisplay",
     "Panel",
     "ProjectionDisplay",
+    "SelectionDisplay",
     "loadings_table",
 ]
