@@ -678,6 +678,52 @@ def test_strong_regularization_makes_clusters_wide(rng):
     assert np.all(np.diff(widths) > 0)
 
 
+# --- profiles -----------------------------------------------------------------------------------
+
+
+def test_profiles_are_means_and_differences_by_cluster(wine):
+    X, _ = wine
+    frame = pd.DataFrame(X, columns=load_wine().feature_names)
+    model = OPGDMixture(3, random_state=0).fit(frame)
+    profiles = model.profiles(frame)
+    assert [profile.size for profile in profiles] == np.bincount(model.labels_).tolist()
+    for k, profile in enumerate(profiles):
+        own, others = X[model.labels_ == k], X[model.labels_ != k]
+        np.testing.assert_allclose(profile.means, own.mean(axis=0))
+        pooled = len(own) * own.var(axis=0) + len(others) * others.var(axis=0)
+        expected = (own.mean(axis=0) - others.mean(axis=0)) / np.sqrt(pooled / len(X))
+        np.testing.assert_allclose(profile.differences, expected)
+        strongest = frame.columns[np.argmax(np.abs(expected))]
+        assert profile.distinguishing[0] == strongest
+        assert f"cluster {k}: {len(own)} samples" in str(profile)
+        assert strongest in str(profile)
+
+
+def test_representatives_are_typical_samples_of_their_cluster(wine):
+    X, _ = wine
+    model = OPGDMixture(3, random_state=0).fit(X)
+    typicality = model.typicality(X)
+    for k, profile in enumerate(model.profiles(X)):
+        assert np.all(model.labels_[profile.representatives] == k)
+        assert np.all(typicality[profile.representatives] > 0.5)
+
+
+@IGNORE_DATA
+def test_profiles_leave_noise_out(rng):
+    X, _ = add_outliers(clouds(rng, 3)[0], 0.1, rng)
+    model = OPGDMixture(3, noise=True, random_state=0).fit(X)
+    profiles = model.profiles(X)
+    assert sum(profile.size for profile in profiles) == np.sum(model.labels_ >= 0)
+    assert sum(profile.share for profile in profiles) == pytest.approx(1)
+
+
+def test_one_cluster_and_constant_features_have_no_differences(rng):
+    X = rng.normal(size=(30, 2))
+    (profile,) = OPGDMixture(1).fit(X).profiles(X)
+    assert not np.any(profile.differences)
+    assert "no large differences" in str(profile)
+
+
 # --- starts -----------------------------------------------------------------------------------
 
 

@@ -42,6 +42,7 @@ from opgd._fit.problem import (
     frame_samples,
     limit_n_components,
 )
+from opgd._fit.profiles import ClusterProfile, profile_clusters
 from opgd._fit.refinement import (
     METRICS,
     RefinedMixture,
@@ -676,6 +677,27 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         posteriors : ndarray of shape (n_samples, n_clusters_)
         """
         return np.exp(normalize_log_joints(self._log_joint(X)))
+
+    def profiles(self, X: Any) -> list[ClusterProfile]:
+        """Describe each cluster by the original features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, usually those of `fit`.
+
+        Returns
+        -------
+        profiles : list of ClusterProfile
+            One for each cluster, with `size`, `share`, `means`, `differences` (from the other
+            clusters, in standard deviations), `distinguishing` (the features that differ most) and
+            `representatives` (indices of the most typical samples). Printed, a profile is one line.
+        """
+        X = compute_eagerly(X)
+        labels, log_joints = self.predict(X), self._log_joint(X)
+        names = getattr(self, "feature_names_in_", None)
+        columns = self._column_names() if names is None else [str(name) for name in names]
+        return profile_clusters(self._check_rows(X), labels, log_joints, columns)
 
     def _density(self) -> SampleDensity:
         check_is_fitted(self)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.helpers import assert_call_refused, join_words
+from tests.cli.helpers import WINE, assert_call_refused, join_words, run_ok
 
 BAD_CALLS = [
     (["cluster", "train.csv", "-k", "3", "-o", "x"], ["kind", "--ignore 'kind'"]),
@@ -14,3 +14,13 @@ BAD_CALLS = [
 @pytest.mark.parametrize(("arguments", "words"), BAD_CALLS, ids=join_words)
 def test_bad_calls_are_refused_in_words(arguments, words, bad_files):
     assert_call_refused(arguments, words, bad_files)
+
+
+def test_numbers_tried_and_profiles_are_printed(tmp_path):
+    table, model = tmp_path / "wine.csv", tmp_path / "wine.opgd"
+    WINE.data.to_csv(table, index=False)
+    printed = " ".join(run_ok("cluster", table, "-k", "2,3", "-o", model).out.split())
+    assert "3: bic +0, smallest cluster 27% (selected)" in printed
+    assert "(27%); od280/od315_of_diluted_wines" in printed
+    again = " ".join(run_ok("info", model).out.split())
+    assert "(27%); od280/od315_of_diluted_wines" in again

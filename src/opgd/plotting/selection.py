@@ -99,5 +99,5 @@ def _make_panels(table: dict[str, AnyArray], criterion: str, n_clusters: int) ->
     share = float(n_clusters), float(smallest.values[place])
     return [
         Panel(f"{criterion.upper()} (less is better)", curves, chosen=chosen),
-        Panel("share of the smallest cluster", [smallest], chosen=share),
+        Panel("share of samples", [smallest], chosen=share),
     ]
