@@ -103,6 +103,8 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 def _format_clusters(training: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the numbers of clusters that were tried, and a line for each cluster."""
     lines = []
+    if (n_noise := training.get("noise_rows")) and isinstance(n_noise, int):
+        lines.append(("noise", f"{n_noise} rows belong to no cluster"))
     for key, title in (("numbers_of_clusters", "numbers tried"), ("cluster_profiles", "profiles")):
         texts = training.get(key)
         if isinstance(texts, list):

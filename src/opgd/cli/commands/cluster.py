@@ -53,6 +53,12 @@ def cluster(
             help="Criterion to select the number of clusters.",
         ),
     ] = "bic",
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise", rich_help_panel=MODEL, help="Leave outliers out of the clusters (label -1)."
+        ),
+    ] = False,
     labels: Annotated[
         str | None,
         typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Table of clusters to write."),
@@ -89,6 +95,7 @@ def cluster(
         n_components=axes,
         covariance_type=covariance or "diag",
         criterion=criterion,
+        noise=noise,
         random_state=seed,
         n_jobs=jobs,
     )
@@ -140,6 +147,7 @@ def _summarize_clusters(mixture: Any, training: "Training", criterion: str) -> d
         "rows": len(training.X),
         "rows_left_out": training.n_left_out,
         "cluster_sizes": sizes,
+        "noise_rows": int((mixture.labels_ == -1).sum()),
         "cluster_profiles": [
             f"{profile.cluster}: {profile.describe('rows')}"
             for profile in mixture.profiles(training.X)
