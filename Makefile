@@ -33,7 +33,7 @@ help:  ## this list
 		-c .venv-oldest/pins.txt --editable ".[data,model]" hypothesis mpmath polars pyarrow "pytest<9" pytest-xdist statsmodels
 	@touch $@
 
-demo: .venv/.has-demo  ## fit the digits, compare with the usual choices, save a picture and a report
+demo: .venv/.has-demo  ## the digits: OPGD beside the usual choices, in a table, a picture and a report
 	$(BIN)/python examples/demo.py
 
 test: .venv/.has-test  ## the tests
@@ -70,7 +70,7 @@ bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
-	$(BIN)/python -m benchmarks selection speed calibration
+	$(BIN)/python -m benchmarks selection speed calibration decisions
 
 bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
 	$(BIN)/python -m benchmarks clustering orthogonality labels

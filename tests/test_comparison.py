@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -12,23 +13,40 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from sklearn.linear_model import RidgeClassifier
-from sklearn.metrics import log_loss
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     KFold,
     LeaveOneGroupOut,
+    PredefinedSplit,
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from opgd import OPGDClassifierCV, compare
-from opgd._model_selection.n_components import ComponentSearch
-from opgd.baselines import ReducedRankLDA, SlicedAverageVariance
-from opgd.comparison import default_estimators
+from opgd.baselines import (
+    ReducedRankLDA,
+    RegularizedDiscriminantAnalysis,
+    SlicedAverageVariance,
+)
+from opgd.comparison import default_estimators, further_estimators
+from opgd.comparison._compare import _check_weights
+from opgd.comparison.methods import all_estimators
+from opgd.comparison.names import list_methods, match_name
+from opgd.comparison.searches import CalibratedSearch, ComponentSearch, ParameterSearch
+from opgd.comparison.splits import make_inner_splitter
 
 COLUMNS = ["method", "split", "error", "log_loss", "seconds", "parameters"]
-NAMES = ["LDA", "RDA", "SAVE", "CPCDA", "MDA", "OPGD", "OPGD, all settings"]
+COLUMNS += ["balanced_accuracy", "n_train", "n_test", "status"]
+PAPER = ["LDA", "RDA", "SAVE", "CPCDA", "MDA", "OPGD", "OPGD, all settings"]
+USUAL = ["LDA", "QDA", "logistic regression", "RBF SVC", "random forest", "gradient boosting"]
+USUAL += ["k-NN", "naive Bayes"]
 QUICK = ["LDA", "SAVE"]
 
 
@@ -90,21 +108,44 @@ def test_table_has_a_row_for_every_split_and_method_in_their_order(iris):
     assert list(table.split) == [0, 0, 1, 1, 2, 2]
     assert list(table.index) == list(range(6))
     assert [table[name].dtype.kind for name in COLUMNS[1:5]] == ["i", "f", "f", "f"]
+    assert set(table.status) == {"ok"}
+    assert (table.n_train + table.n_test == 150).all()
     assert all(set(own) == {"n_components"} for own in table.parameters)
     assert table.error.between(0, 0.2).all()
     assert (table.seconds > 0).all()
 
 
-def test_all_methods_are_compared_unless_said_otherwise(iris):
-    X, y = iris[0][::2, 1:], iris[1][::2]
+def compare_once(X, y, estimators):
+    """Compare on one half of some rows of iris, with one validation set."""
     halves = [(np.arange(0, 75, 2), np.arange(1, 75, 2))]
-    table = found(X, y, cv=halves, inner_cv=0.3, random_state=0)
-    assert list(table.method) == NAMES
+    return found(X[::2, 1:], y[::2], estimators, cv=halves, inner_cv=0.3, random_state=0)
+
+
+def test_the_default_is_ours_and_the_usual_choices(iris):
+    table = compare_once(*iris, None)
+    assert list(table.method) == ["OPGD, all settings", *USUAL]
+    assert np.all(np.isfinite(table[["error", "log_loss", "balanced_accuracy"]]))
+    assert table.error.max() < 0.3
+    chosen = table.set_index("method").parameters
+    assert set(chosen["RBF SVC"]) == {"svc__C", "svc__gamma"}
+    assert set(chosen["random forest"]) == {"max_features"}
+
+
+def test_the_papers_methods_are_those_of_the_default_of_0_1_0(iris):
+    table = compare_once(*iris, "paper")
+    assert list(table.method) == PAPER
     assert np.all(np.isfinite(table[["error", "log_loss"]]))
     chosen = table.set_index("method").parameters
     assert set(chosen["RDA"]) == {"alpha"}
     assert set(chosen["MDA"]) == {"n_subclasses"}
     assert chosen["OPGD"]["shrinkage"] == chosen["OPGD"]["ridge"] == 0
+
+
+def test_all_has_every_method_once():
+    names = list_methods("all")
+    assert len(names) == len(set(names))
+    assert {*PAPER, *USUAL, "NCA + k-NN", *further_estimators(2, 2)} == set(names)
+    assert set(list_methods("usual")) - set(list_methods()) == {"NCA + k-NN"}
 
 
 def test_errors_and_log_losses_are_scikit_learns(wine):
@@ -116,16 +157,20 @@ def test_errors_and_log_losses_are_scikit_learns(wine):
         model.fit(X[train], y[train])
         assert error == pytest.approx(1 - model.score(X[test], y[test]))
         assert loss == pytest.approx(log_loss(y[test], model.predict_proba(X[test])), rel=1e-10)
+        balanced = balanced_accuracy_score(y[test], model.predict(X[test]))
+        assert balanced in table.balanced_accuracy.to_numpy()
 
 
-def test_opgd_with_all_settings_is_opgd_classifier_cv(iris):
-    X, y = iris[0][:, 2:], iris[1]
-    train, test = np.arange(0, 150, 3), np.arange(1, 150, 3)
-    folds = StratifiedKFold(2)
-    table = found(X, y, ["OPGD, all settings"], cv=[(train, test)], inner_cv=folds)
-    model = OPGDClassifierCV(cv=folds).fit(X[train], y[train])
-    assert table.error[0] == pytest.approx(1 - model.score(X[test], y[test]))
-    assert table.parameters[0] == model.best_params_
+def test_opgd_with_all_settings_is_opgd_classifier_cv_fitted_by_hand(wine):
+    X, y = wine
+    outer, inner = (StratifiedKFold(3, shuffle=True, random_state=seed) for seed in (0, 1))
+    table = found(X, y, ["OPGD, all settings"], cv=outer, inner_cv=inner)
+    for number, (train, test) in enumerate(outer.split(X, y)):
+        model = OPGDClassifierCV(cv=inner).fit(X[train], y[train])
+        assert table.error[number] == np.mean(model.predict(X[test]) != y[test])
+        loss = log_loss(y[test], model.predict_proba(X[test]))
+        assert table.log_loss[number] == pytest.approx(loss, rel=1e-10)
+        assert table.parameters[number] == model.best_params_
 
 
 def test_opgd_alone_tries_no_lda_and_no_rda(iris):
@@ -226,7 +271,7 @@ def test_groups_do_not_stop_estimators_that_have_no_use_for_them(iris):
     assert table.error.max() < 0.1
 
 
-@pytest.mark.parametrize("method", NAMES)
+@pytest.mark.parametrize("method", [*PAPER, *USUAL])
 def test_groups_reach_the_choice_of_settings_of_every_method(method, iris):
     X, y = iris[0][::2, 2:], iris[1][::2]
     groups = np.arange(75) % 2
@@ -284,9 +329,12 @@ def test_a_fit_that_fails_gives_nan_and_a_warning(error, iris):
 @pytest.mark.parametrize(
     ("estimators", "message"),
     [
-        (["LDA", "SVM"], r"unknown names \['SVM'\]; known names are \['LDA'"),
-        ("LDA", "a list of names or a dict"),
-        (3, "a list of names or a dict"),
+        (["LDA", "boosting"], "Unknown method 'boosting'. Did you mean 'gradient boosting'"),
+        (["LDA", "randm forest"], "Did you mean 'random forest'"),
+        (["LDA", 3], "must be classifiers"),
+        ([RidgeClassifier(), RidgeClassifier(2.0)], "pass a dict"),
+        ("LDA", "a list of names and classifiers"),
+        (3, "a list of names and classifiers"),
         ({}, "empty"),
         ([], "empty"),
     ],
@@ -296,9 +344,147 @@ def test_estimators_that_cannot_be(estimators, message, iris):
         compare(*iris, estimators, verbose=0)
 
 
+@pytest.mark.parametrize("name", ["nca+knn", "NCA + K-NN", "nca  k-nn"])
+def test_case_spaces_and_punctuation_of_names_do_not_matter(name):
+    assert match_name(name, list_methods("all")) == "NCA + k-NN"
+
+
+def test_classifiers_and_names_may_be_mixed(iris):
+    table = found(*iris, [RidgeClassifier(), "lda"], cv=HALVES)
+    assert list(table.method) == ["RidgeClassifier", "LDA"] * 2
+
+
 def test_names_may_come_from_a_generator(iris):
     table = found(*iris, (name for name in QUICK), cv=HALVES)
     assert list(table.method) == QUICK * 2
+
+
+# --- weights and budget -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["LDA", "RDA", "logistic regression", "RBF SVC", "naive Bayes"])
+def test_whole_weights_are_copies_of_samples(method, iris):
+    X, y = iris[0][::2], iris[1][::2]
+    times = 1 + np.arange(75) % 2
+    numbers = np.repeat(np.arange(75), times)
+    train, test = np.arange(75) % 3 > 0, np.arange(75) % 3 == 0
+    inner = PredefinedSplit(np.arange(train.sum()) % 2)
+    inner_copies = PredefinedSplit(
+        (np.arange(train.sum()) % 2)[np.repeat(np.arange(50), times[train])]
+    )
+    weighted = found(X, y, [method], cv=[(train, test)], inner_cv=inner, sample_weight=times)
+    copied = found(
+        X[numbers],
+        y[numbers],
+        [method],
+        cv=[(train[numbers], test[numbers])],
+        inner_cv=inner_copies,
+    )
+    for column in ("error", "balanced_accuracy"):
+        assert weighted[column][0] == pytest.approx(copied[column][0])
+    assert weighted.log_loss[0] == pytest.approx(copied.log_loss[0], rel=2e-2)
+    assert weighted.parameters[0] == copied.parameters[0]
+
+
+def test_methods_without_weights_are_named_and_their_results_weighted(iris):
+    X, y = iris
+    weights = 1.0 + np.arange(150) % 4
+    with pytest.warns(UserWarning, match="k-NN, NCA \\+ k-NN, LR pursuit") as caught:
+        _check_weights(weights, HALVES, all_estimators(4, 3))
+    assert "QDA" in str(caught[0].message)
+    assert "LDA, " not in str(caught[0].message)
+    with pytest.warns(UserWarning, match="without sample_weight"):
+        table = found(X, y, ["k-NN"], cv=HALVES, sample_weight=weights)
+    train, test = HALVES[0]
+    n_neighbors = table.parameters[0]["kneighborsclassifier__n_neighbors"]
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(n_neighbors))
+    wrong = model.fit(X[train], y[train]).predict(X[test]) != y[test]
+    assert table.error[0] == pytest.approx(np.average(wrong, weights=weights[test]))
+
+
+def test_zero_weights_are_refused_where_they_leave_a_split_empty(iris):
+    weights = np.zeros(150)
+    weights[::2] = 1
+    with pytest.raises(ValueError, match="zero for all held-out samples of split 0"):
+        compare(*iris, ["LDA"], cv=HALVES, sample_weight=weights, verbose=0)
+
+
+class Slow(Majority):
+    """Takes a tenth of a second."""
+
+    def fit(self, X, y):
+        time.sleep(0.1)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_method_over_its_budget_is_not_run_on_further_splits(n_jobs, iris):
+    models = {"slow": Slow(), "quick": Majority()}
+    table = compare(*iris, models, cv=4, budget=0.15, random_state=0, n_jobs=n_jobs, verbose=0)
+    status = table.pivot(index="split", columns="method", values="status")
+    assert list(status["slow"]) == ["ok", "skipped", "skipped", "skipped"]
+    assert set(status["quick"]) == {"ok"}
+    assert table.error.isna().sum() == table.seconds.isna().sum() == 3
+    assert list(table.columns) == COLUMNS
+
+
+def test_folds_given_as_numbers_keep_groups_together(iris):
+    y, groups = iris[1], np.arange(150) % 10
+    Majority.seen = []
+    found(numbered(y), y, {"a": Majority()}, cv=3, groups=groups)
+    for train, test in zip(Majority.seen[::2], Majority.seen[1::2], strict=True):
+        assert not {int(row) % 10 for row in train} & {int(row) % 10 for row in test}
+
+
+def test_inner_folds_given_as_numbers_keep_groups_together(iris):
+    X, y = iris
+    groups = np.arange(150) % 10
+    for inner_cv in (3, 0.3):
+        splitter = make_inner_splitter(inner_cv, y, groups, np.random.RandomState(0))
+        for train, test in splitter.split(X, y, groups):
+            assert not set(groups[train]) & set(groups[test])
+
+
+# --- selection of parameters --------------------------------------------------------------------
+
+
+def test_parameter_search_selects_as_grid_search(wine):
+    X, y = wine
+    grid, folds = {"alpha": [0.0, 0.3, 0.6, 1.0]}, StratifiedKFold(3)
+    search = ParameterSearch(RegularizedDiscriminantAnalysis(), grid, folds, ties="first")
+    expected = GridSearchCV(RegularizedDiscriminantAnalysis(), grid, cv=folds).fit(X, y)
+    assert search.fit(X, y).best_params_ == expected.best_params_
+    np.testing.assert_allclose(1 - search.cv_errors_, expected.cv_results_["mean_test_score"])
+
+
+def test_ties_are_resolved_by_the_log_loss(iris):
+    X, y = iris[0][:100], iris[1][:100]  # two classes without errors
+    grid = {"C": [0.1, 1.0, 1e3]}
+    folds = StratifiedKFold(3)
+    first, loss = (
+        ParameterSearch(LogisticRegression(max_iter=5000), grid, folds, ties=ties).fit(X, y)
+        for ties in ("first", "log_loss")
+    )
+    assert np.all(first.cv_errors_ == 0)
+    assert first.best_params_ == {"C": 0.1}
+    assert loss.best_params_ == {"C": 1e3}
+
+
+def test_candidates_that_fail_are_not_selected(iris):
+    grid = {"n_neighbors": [200, 5]}
+    search = ParameterSearch(KNeighborsClassifier(), grid, StratifiedKFold(3)).fit(*iris)
+    assert search.best_params_ == {"n_neighbors": 5}
+    assert np.isnan(search.cv_errors_[0])
+
+
+@pytest.mark.parametrize("inner", [StratifiedKFold(3), StratifiedShuffleSplit(1, random_state=0)])
+def test_a_calibrated_search_predicts_as_its_classifier(inner, wine):
+    X, y = StandardScaler().fit_transform(wine[0]), wine[1]
+    search = CalibratedSearch(SVC(), {"C": [1.0]}, inner).fit(X, y)
+    assert np.array_equal(search.predict(X), SVC(C=1.0).fit(X, y).predict(X))
+    posteriors = search.predict_proba(X)
+    np.testing.assert_allclose(posteriors.sum(axis=1), 1)
+    assert log_loss(y, posteriors) < 0.3
 
 
 # --- rows and labels --------------------------------------------------------------------------
@@ -308,7 +494,7 @@ def test_frames_give_the_same_table(iris):
     X, y = iris
     frame = pd.DataFrame(X, columns=list("abcd"), index=np.arange(150)[::-1])
     series = pd.Series(y, index=frame.index)
-    from_frame = found(frame, series, QUICK, cv=HALVES, groups=series % 2)
+    from_frame = found(frame, series, QUICK, cv=HALVES)
     pd.testing.assert_frame_equal(from_frame, found(X, y, QUICK, cv=HALVES))
 
 
@@ -349,6 +535,9 @@ def test_labels_in_a_column_are_labels_or_refused(model, iris):
         ({"inner_cv": 0.0}, "inner_cv"),
         ({"inner_cv": "five"}, "cv"),
         ({"inner_cv": 1}, "cv|n_splits"),
+        ({"budget": 0}, "budget"),
+        ({"sample_weight": np.ones(149)}, "inconsistent"),
+        ({"sample_weight": -np.ones(150)}, "negative"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"n_jobs": "all"}, "n_jobs"),
         ({"random_state": "seed"}, "random_state"),
@@ -374,21 +563,13 @@ def test_inputs_are_left_as_they_were(iris):
 
 
 def test_progress_counts_methods_and_splits(iris, capsys, monkeypatch):
-    for name, value in {
-        "FORCE_COLOR": "1",
-        "TTY_COMPATIBLE": "1",
-        "TTY_INTERACTIVE": "1",
-        "TERM": "xterm",
-        "COLUMNS": "120",
-    }.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("rich._console", None)  # made before, for whatever terminal there was
+    monkeypatch.setattr("opgd._utils.progress.LogDisplay.least_seconds", 0.0)
     table = compare(*iris, QUICK, cv=HALVES, random_state=0, verbose=1)
-    assert "4/4" in capsys.readouterr().out
+    assert "Comparing: 100%, 4 of 4 fits" in capsys.readouterr().err
     pd.testing.assert_frame_equal(
         table.drop(columns="seconds"), found(*iris, QUICK, cv=HALVES, verbose=0)
     )
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_without_rich_there_is_no_progress_and_the_same_table(iris, capsys, monkeypatch):

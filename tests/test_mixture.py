@@ -1108,8 +1108,8 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(wine):
     X, _ = wine
     model = OPGDMixture(3, random_state=0).fit(X)
     before = pickle.dumps(model)
-    for bad in (X[:2], np.where(X > 1000, np.nan, X), np.ones_like(X)):
-        with pytest.raises(ValueError, match=r"samples of X|NaN|constant"):
+    for bad in (X[:2], np.where(X > 1000, np.inf, X), np.ones_like(X)):
+        with pytest.raises(ValueError, match=r"samples of X|infinity|constant"):
             model.fit(bad)
     assert pickle.dumps(model) == before
 
@@ -1150,6 +1150,12 @@ def test_warnings_name_parameters_that_exist(rng):
     with pytest.warns(DataWarning, match="singular") as caught:
         OPGDMixture(init=mixture, shrinkage=0).fit(X)
     assert "ridge" not in str(caught[0].message)
+
+
+def test_one_cluster_with_given_labels_is_one_gaussian(wine):
+    X, _ = wine
+    given = OPGDMixture(1, init=np.zeros(len(X))).fit(X)
+    np.testing.assert_allclose(given.score_samples(X), OPGDMixture(1).fit(X).score_samples(X))
 
 
 def test_empty_clusters_are_said(rng):

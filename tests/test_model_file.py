@@ -34,7 +34,7 @@ from opgd import (
 )
 from opgd._model_file import container
 from opgd._model_file.encoding import InvalidContent, NotStorable, Reader, Writer
-from opgd._model_file.state import decode_estimator, encode_estimator
+from opgd._model_file.pipelines import decode_model, encode_model
 from opgd.baselines import (
     CommonPrincipalComponents,
     MixtureDiscriminantAnalysis,
@@ -454,7 +454,7 @@ class Own(OPGDClassifier):
     "other",
     [
         LogisticRegression().fit(WINE[:, :2], WINES > 0),
-        make_pipeline(StandardScaler(), OPGDClassifier(1)).fit(X, Y),
+        make_pipeline(StandardScaler(), Own(1)).fit(X, Y),
         Own(1).fit(X, Y),
         OPGDClassifier,
         None,
@@ -874,8 +874,8 @@ def test_files_without_ridge_and_search_are_accepted(small, tmp_path):
 
 
 def test_later_formats_ask_for_an_upgrade(small, tmp_path):
-    data = forged(small[1], lambda model, tensors: model.update(version=4))
-    with pytest.raises(ValueError, match=r"version 4 .* upgrade opgd"):
+    data = forged(small[1], lambda model, tensors: model.update(version=5))
+    with pytest.raises(ValueError, match=r"version 5 .* upgrade opgd"):
         read(data, tmp_path)
 
 
@@ -953,8 +953,8 @@ def test_long_descriptions_are_refused_when_saved(small, tmp_path, monkeypatch):
 
 def test_the_pieces_agree_without_a_file():
     model, writer, left_out = fitted("classifier"), Writer(), {}
-    text = {"version": container.VERSION, **encode_estimator(model, writer, "", left_out)}
+    text = {"version": container.VERSION, **encode_model(model, writer, left_out)}
     assert not left_out
-    assert_same_model(model, decode_estimator(text, writer.tensors))
+    assert_same_model(model, decode_model(text, writer.tensors))
     with pytest.raises(InvalidContent, match="unused tensors"):
-        decode_estimator(text, writer.tensors | {"more": np.eye(2)})
+        decode_model(text, writer.tensors | {"more": np.eye(2)})

@@ -10,11 +10,18 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDSemiSupervised
+from opgd._fit.initialization import make_starts
+from opgd._fit.normal_form import order_result
+from opgd._fit.problem import Prepared, frame_samples, pose
+from opgd._fit.search import search
+from opgd._fit.self_training import estimate_class_moments
+from opgd.core.engines import RowEngine
 from opgd.core.objective import Objective
 
 IGNORE_DATA = pytest.mark.filterwarnings("ignore::opgd.DataWarning")
@@ -153,7 +160,7 @@ def test_log_likelihood_is_that_of_the_classes_that_rows_aim_at(wine):
     X, y = wine
     few = some_of(y)
     for settings in ({}, {"covariance_type": "full", "shrinkage": 0.3}, {"priors": "uniform"}):
-        model = OPGDSemiSupervised(**settings).fit(X, few)
+        model = OPGDSemiSupervised(calibrate=False, **settings).fit(X, few)
         log_posteriors = model.predict_log_proba(X)
         aims = np.where(few >= 0, few, log_posteriors.argmax(axis=1))
         own = log_posteriors[np.arange(len(X)), aims].sum()
@@ -168,6 +175,132 @@ def test_priors_are_shares_of_all_rows(rng):
     np.testing.assert_allclose(OPGDSemiSupervised().fit(X, few).priors_, [0.75, 0.25], atol=1e-6)
     model = OPGDSemiSupervised(priors={1: 0.4, 0: 0.6}).fit(X, few)
     np.testing.assert_allclose(model.priors_, [0.6, 0.4])
+
+
+# --- trials with hidden labels ----------------------------------------------------------------
+
+
+def overconfident_problem(seed, n_labels=6, n_classes=4):
+    """Classes that overlap, many columns, few labels; and the true classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, 400)
+    X = rng.normal(size=(400, 12)) + 1.5 * np.eye(n_classes, 12)[y]
+    few = np.full(400, -1)
+    for k in range(n_classes):
+        few[np.flatnonzero(y == k)[:n_labels]] = k
+    return X, y, few
+
+
+def log_loss_and_confidence(model, X, y, few):
+    free = few < 0
+    posteriors = model.predict_proba(X[free])
+    confidence = posteriors.max(axis=1).mean()
+    return log_loss(y[free], posteriors), confidence
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_calibration_lowers_log_loss_and_overconfidence(seed):
+    X, y, few = overconfident_problem(seed)
+    raw = OPGDSemiSupervised(calibrate=False).fit(X, few)
+    model = OPGDSemiSupervised().fit(X, few)
+    assert (raw.temperature_, raw.background_) == (1, 0)
+    assert model.temperature_ > 1
+    assert 0 < model.background_ < 1
+    before, after = (log_loss_and_confidence(own, X, y, few) for own in (raw, model))
+    assert after[0] < before[0] - 0.1
+    error = np.mean(model.predict(X[few < 0]) != y[few < 0])
+    assert abs(1 - error - after[1]) < abs(1 - error - before[1])
+
+
+def test_without_calibration_it_is_self_training_and_a_search(wine):
+    X, few = wine[0], some_of(wine[1])
+    model = OPGDSemiSupervised(2, calibrate=False, init="lda").fit(X, few)
+    frame = frame_samples(RowEngine(X, few.astype(np.intp)))
+    moments, n_rounds = estimate_class_moments(frame, 3, 6)
+    problem = pose(
+        Prepared(frame, moments),
+        moments.priors,
+        covariance_type="diag",
+        shrinkage=0.0,
+        ridge="auto",
+    )
+    start = make_starts(problem, "lda", 2, np.random.RandomState(0))
+    result = search(problem, start, max_iter=500, tol=1e-6, on_iteration=lambda *_: None)
+    directions, _ = order_result(problem, result.best)
+    assert np.array_equal(model.components_, problem.project(directions).components)
+    assert (model.n_rounds_, model.uses_unlabeled_) == (n_rounds, True)
+    assert not hasattr(model, "trials_")
+
+
+def test_trials_do_not_change_the_components_where_unlabeled_rows_are_used(wine):
+    X, few = wine[0], some_of(wine[1])
+    for settings in ({}, {"init": "random", "n_init": 2, "random_state": 0}):
+        model = OPGDSemiSupervised(**settings).fit(X, few)
+        raw = OPGDSemiSupervised(calibrate=False, **settings).fit(X, few)
+        assert model.uses_unlabeled_
+        assert model.n_rounds_ == raw.n_rounds_
+        assert np.array_equal(model.components_, raw.components_)
+        assert np.array_equal(model.priors_, raw.priors_)
+
+
+def test_unlabeled_rows_that_mislead_are_not_used():
+    X, few = contrary_problem()
+    y = (X[:, 0] > 0).astype(int)
+    raw = OPGDSemiSupervised(1, n_rounds=6, calibrate=False).fit(X, few)
+    model = OPGDSemiSupervised(1).fit(X, few)
+    assert not model.uses_unlabeled_
+    assert model.n_rounds_ == 0
+    wrong, raw_wrong = (np.mean(own.transduction_ != y) for own in (model, raw))
+    assert wrong <= raw_wrong
+    chosen = np.argmin(model.trials_["missed_probability"])
+    assert "labeled samples" in model.trials_["model"][chosen]
+    assert_usable(model, X)
+
+
+def test_lda_of_the_labeled_rows_is_a_fallback(monkeypatch, wine):
+    X, few = wine[0], some_of(wine[1])
+    known = few >= 0
+    monkeypatch.setattr("opgd.semi_supervised.select_model", lambda models: len(models) - 1)
+    model = OPGDSemiSupervised(ridge=0.1).fit(X, few)
+    assert not model.uses_unlabeled_
+    assert model.converged_
+    # features are standardized by all samples, so the ridge is not quite the same
+    expected = OPGDClassifier(shrinkage=1.0, ridge=0.1, init="lda", max_iter=0)
+    expected.fit(X[known], few[known])
+    assert np.mean(model.predict(X) == expected.predict(X)) > 0.97
+    np.testing.assert_allclose(model.priors_, expected.priors_)
+    np.testing.assert_allclose(model.projected_variances_, 1)
+
+
+@pytest.mark.parametrize("labels", [[0, 70, 150], [0, 1, 70, 71, 150, 151]])
+def test_with_few_labels_unlabeled_rows_are_used(labels, wine):
+    X, y = wine
+    few = np.full(len(X), -1)
+    few[labels] = y[labels]
+    model = OPGDSemiSupervised().fit(X, few)
+    assert model.uses_unlabeled_
+    assert hasattr(model, "trials_") == (len(labels) > 3)
+    assert (model.temperature_ == 1) == (len(labels) == 3)
+
+
+def test_all_rows_labeled_are_not_hidden(wine):
+    model = OPGDSemiSupervised(max_iter=20, tol=0.1).fit(wine[0], some_of(wine[1]))
+    assert hasattr(model, "trials_")
+    model.fit(*wine)
+    assert not hasattr(model, "trials_")
+    assert (model.temperature_, model.background_) == (1, 0)
+
+
+@IGNORE_DATA
+def test_weights_are_repeats_with_trials(wine, rng):
+    X, few = wine[0], some_of(wine[1], 3)
+    counts = rng.integers(1, 3, len(X))
+    model = OPGDSemiSupervised(init="lda")
+    weighted = clone(model).fit(X, few, sample_weight=counts)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(few, counts))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-3)
+    for column in ("error", "log_loss", "missed_probability"):
+        np.testing.assert_allclose(weighted.trials_[column], repeated.trials_[column], atol=1e-3)
 
 
 # --- labels of training rows ------------------------------------------------------------------
@@ -395,7 +528,7 @@ def test_a_column_of_labels_is_taken_with_scikit_learns_warning(missing, iris):
 @pytest.mark.parametrize("n_rounds", [0, 1, 3])
 def test_no_more_rounds_are_made_than_asked_for(n_rounds, wine):
     X, y = wine
-    model = OPGDSemiSupervised(n_rounds=n_rounds).fit(X, some_of(y))
+    model = OPGDSemiSupervised(n_rounds=n_rounds, calibrate=False).fit(X, some_of(y))
     assert model.n_rounds_ == n_rounds
     assert np.mean(model.transduction_ == y) > 0.9
 
@@ -403,9 +536,9 @@ def test_no_more_rounds_are_made_than_asked_for(n_rounds, wine):
 def test_rounds_end_when_labeled_rows_get_other_classes(monkeypatch):
     X, few = contrary_problem()
     known = few >= 0
-    model = OPGDSemiSupervised(n_rounds=50).fit(X, few)
+    model = OPGDSemiSupervised(n_rounds=50, calibrate=False).fit(X, few)
     monkeypatch.setattr("opgd._fit.self_training._compute_error", lambda *_: 0.0)
-    longer = OPGDSemiSupervised(n_rounds=50).fit(X, few)
+    longer = OPGDSemiSupervised(n_rounds=50, calibrate=False).fit(X, few)
     assert model.n_rounds_ < 50 == longer.n_rounds_
     assert model.score(X[known], few[known]) > longer.score(X[known], few[known]) + 0.1
 
@@ -415,11 +548,11 @@ def test_a_failed_round_is_not_kept(monkeypatch, wine):
     errors = iter([0.1, 0.1, 0.9])
     with monkeypatch.context() as patch:
         patch.setattr("opgd._fit.self_training._compute_error", lambda *_: next(errors))
-        stopped = OPGDSemiSupervised(n_rounds=9).fit(X, few)
-    two = OPGDSemiSupervised(n_rounds=2).fit(X, few)
+        stopped = OPGDSemiSupervised(n_rounds=9, calibrate=False).fit(X, few)
+    two = OPGDSemiSupervised(n_rounds=2, calibrate=False).fit(X, few)
     assert stopped.n_rounds_ == 2
     assert np.array_equal(stopped.components_, two.components_)
-    three = OPGDSemiSupervised(n_rounds=3).fit(X, few)
+    three = OPGDSemiSupervised(n_rounds=3, calibrate=False).fit(X, few)
     assert not np.array_equal(stopped.components_, three.components_)
 
 
@@ -504,13 +637,23 @@ def test_a_class_whose_labels_have_no_weight_is_no_class(wine):
 # --- invariances ------------------------------------------------------------------------------
 
 
+WITH_AND_WITHOUT_TRIALS = pytest.mark.parametrize(
+    ("calibrate", "atol"),
+    [(False, 1e-5), (True, 1e-3)],  # searches of trials end at a larger tolerance
+)
+
+
 @BOTH_FORMS
+@WITH_AND_WITHOUT_TRIALS
 @pytest.mark.parametrize("name", ["wine", "seeds", "iris"])
-def test_nothing_depends_on_units_origin_order_or_basis(name, covariance_type, load, rng):
+def test_nothing_depends_on_units_origin_order_or_basis(
+    name, calibrate, atol, covariance_type, load, rng
+):
     X, names, _ = load(name)
     few = some_of(np.unique(names, return_inverse=True)[1])
     n_features, order = X.shape[1], rng.permutation(len(X))
     model = OPGDSemiSupervised(covariance_type=covariance_type, init="lda", tol=1e-9, max_iter=5000)
+    model.set_params(calibrate=calibrate)
     expected = clone(model).fit(X, few)
     units = np.geomspace(1e-6, 1e6, n_features)
     changed = {
@@ -525,19 +668,21 @@ def test_nothing_depends_on_units_origin_order_or_basis(name, covariance_type, l
         np.testing.assert_allclose(
             other.label_distributions_,
             expected.label_distributions_[which],
-            atol=1e-5,
+            atol=atol,
             err_msg=what,
         )
 
 
-def test_threads_and_blocks_agree(load, monkeypatch):
+@pytest.mark.parametrize(("calibrate", "atol"), [(False, 1e-6), (True, 1e-3)])
+def test_threads_and_blocks_agree(calibrate, atol, load, monkeypatch):
     X, y, _ = load("vowel")
     few = five_of_each(y, np.random.default_rng(0))
-    one = OPGDSemiSupervised(2, tol=1e-8).fit(X, few)
+    model = OPGDSemiSupervised(2, tol=1e-8, calibrate=calibrate)
+    one = clone(model).fit(X, few)
     monkeypatch.setattr("opgd.core.engines.MAX_BLOCK_CELLS", 1)
     for n_jobs in (None, 2):
-        other = OPGDSemiSupervised(2, tol=1e-8, n_jobs=n_jobs).fit(X, few)
-        np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-6)
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X, few)
+        np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=atol)
 
 
 @pytest.mark.parametrize("offset", [0, 1e4])
@@ -706,6 +851,7 @@ BAD_VALUES = {
     "priors": ["equal", [0.5, 0.6, -0.1], [0.5, 0.5], [0.2, 0.2, 0.2], {0: 1.0}, 3],
     "unlabeled": [np.array([-1, 0]), [-1], {-1: 0}],
     "n_rounds": [-1, 1.5, "some", None, True],
+    "calibrate": [1, "yes", None],
     "init": ["svd", None, 3, [[1.0, 2.0]], [[0.0] * 4, [1.0] * 4]],
     "n_init": [0, 1.5, "some", None],
     "max_iter": [-1, 1.5, "some", None],
@@ -805,10 +951,10 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(wine):
         (X[:, 1:], np.full(len(X), -1)),
         (X[:, 1:], few[1:]),
         (X[:, 1:], None),
-        (np.where(X > 1000, np.nan, X), few),
+        (np.where(X > 1000, np.inf, X), few),
         (np.ones_like(X), few),
     ]:
-        with pytest.raises(ValueError, match=r"OPGDMixture|inconsistent|NaN|constant"):
+        with pytest.raises(ValueError, match=r"OPGDMixture|inconsistent|infinity|constant"):
             model.fit(rows, labels)
     assert pickle.dumps(model) == before
 

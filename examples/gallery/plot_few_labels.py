@@ -56,5 +56,6 @@ display.ax_.scatter(
 display.ax_.set_title("rings: labeled samples")
 
 # %%
-# **To conclude**: unlabeled samples can improve a classifier when labels are expensive. To check
-# this on your data, hide some of the labels and predict them.
+# **To conclude**: unlabeled samples can improve a classifier when labels are expensive. The fit
+# checks this by hiding some of the labels and predicting them: ``uses_unlabeled_`` is False if
+# they do not help.

@@ -8,18 +8,22 @@ if _typing.TYPE_CHECKING:
     from opgd.classifier import OPGDClassifier
     from opgd.classifier_cv import OPGDClassifierCV
     from opgd.comparison import compare
+    from opgd.decisions import CostSensitiveClassifier
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
     from opgd.report import write_report
     from opgd.semi_supervised import OPGDSemiSupervised
+    from opgd.table_encoder import TableEncoder
 
 __version__ = "0.2.0.dev0"
 __all__ = [
+    "CostSensitiveClassifier",
     "DataWarning",
     "OPGDClassifier",
     "OPGDClassifierCV",
     "OPGDMixture",
     "OPGDSemiSupervised",
+    "TableEncoder",
     "__version__",
     "compare",
     "load_model",
@@ -29,11 +33,13 @@ __all__ = [
 
 # Names are imported on first use, so that `opgd --help` does not import scikit-learn.
 _MODULES = {
+    "CostSensitiveClassifier": "opgd.decisions",
     "DataWarning": "opgd._utils.warnings",
     "OPGDClassifier": "opgd.classifier",
     "OPGDClassifierCV": "opgd.classifier_cv",
     "OPGDMixture": "opgd.mixture",
     "OPGDSemiSupervised": "opgd.semi_supervised",
+    "TableEncoder": "opgd.table_encoder",
     "compare": "opgd.comparison",
     "load_model": "opgd.model_file",
     "save_model": "opgd.model_file",

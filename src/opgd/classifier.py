@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from opgd._base.estimator import restore_on_failure
@@ -14,6 +15,7 @@ from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
 from opgd._utils.labels import encode_known_labels, encode_labels
 from opgd._utils.validation import (
+    check_class_weight,
     check_flag,
     check_n_components,
     check_priors,
@@ -42,6 +44,9 @@ class OPGDClassifier(ProjectionClassifier):
     parameters the fit is deterministic, and it does not depend on the units, origins or order of
     the features. With ``ridge=0`` the objective is invariant to any invertible linear map of the
     features.
+
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
 
     Parameters
     ----------
@@ -76,6 +81,13 @@ class OPGDClassifier(ProjectionClassifier):
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class, as in scikit-learn: a dict {label: weight}, where
+        missing labels have weight 1, or "balanced" for weights inversely proportional to the
+        frequencies of the classes. With ``priors=None``, the prior probabilities are the weighted
+        frequencies, so that "balanced" makes them equal; priors that are passed are used as they
+        are. Predicted probabilities refer to the weighted classes; to decide by costs, pass them
+        to `predict` instead.
     init : str, sequence of str or array-like, default="auto"
         Initial components:
 
@@ -106,10 +118,10 @@ class OPGDClassifier(ProjectionClassifier):
         Whether the search may use subsamples. With ``init="auto"`` the first iterations of every
         start run on a quarter of the samples, or on 1,000 if that is more. With 100,000 samples or
         more, the starts are compared on 10,000, up to sampling noise, and the best two optima again
-        on a larger subsample. Subsamples grow fivefold up to a quarter of the data. The search
-        finishes on all samples with the same `tol`, in variables scaled by the curvature of the
-        largest subsample. The subsamples are deterministic. Searches need fewer passes over the
-        data, but may end in a different local optimum.
+        on all samples. Each iteration on all samples is then a search on a subsample of at most a
+        quarter of the data, drawn by the losses at the current components. `tol` refers to all
+        samples. The subsamples are deterministic. Searches need fewer passes over the data, but may
+        end in a different local optimum.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.
     verbose : int, default=0
@@ -190,6 +202,7 @@ class OPGDClassifier(ProjectionClassifier):
         shrinkage: float | str = 0.0,
         ridge: float | str = "auto",
         priors: Any = None,
+        class_weight: Any = None,
         init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 500,
@@ -206,6 +219,7 @@ class OPGDClassifier(ProjectionClassifier):
         self.shrinkage = shrinkage
         self.ridge = ridge
         self.priors = priors
+        self.class_weight = class_weight
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -272,9 +286,17 @@ class OPGDClassifier(ProjectionClassifier):
                 raise ValueError(
                     "This estimator requires y to be passed, but the target y is None."
                 )
+            if self.class_weight is not None:
+                raise ValueError(
+                    "class_weight is not supported for Dask input; pass sample_weight instead."
+                )
             rows = validate_dask_input(
                 self, X, y, sample_weight, encode_labels, encode_known_labels
             )
             return rows.engine, rows.classes
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
+        counts = np.bincount(codes, weights, len(classes)).astype(np.float64)
+        factors = check_class_weight(self.class_weight, classes, counts)
+        if factors is not None:
+            weights = factors[codes] * (1.0 if weights is None else weights)
         return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes

@@ -17,9 +17,9 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.calibration import Calibration, fit_calibration
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
+from opgd._model_selection.held_out import collect_held_out
 from opgd._model_selection.inputs import (
     check_classes,
     check_length,
@@ -29,6 +29,7 @@ from opgd._model_selection.inputs import (
 )
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
+from opgd._model_selection.scores import METRICS
 from opgd._model_selection.stages import Request, StagedSearch
 from opgd._model_selection.summary import SelectionSummary, summarize_selection
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
@@ -39,6 +40,7 @@ from opgd._utils.labels import (
 from opgd._utils.progress import Progress
 from opgd._utils.validation import (
     check_choice,
+    check_class_weight,
     check_flag,
     check_integer,
     check_n_jobs,
@@ -46,9 +48,8 @@ from opgd._utils.validation import (
     check_share,
 )
 from opgd.classifier import OPGDClassifier
+from opgd.core.held_out import HeldOut
 from opgd.core.types import AnyArray
-
-QUICK_SCORINGS = ("accuracy", "neg_log_loss")
 
 
 def delegate_to_best(name: str) -> Any:
@@ -89,8 +90,14 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         p_{ik} = (1 - \varepsilon) \frac{(\pi_k \phi_k(V^\top x_i))^{1 / T}}
                       {\sum_l (\pi_l \phi_l(V^\top x_i))^{1 / T}} + \varepsilon \pi_k.
 
+    The held-out predictions of the selected model are kept: `predict_set` and `typicality` rank new
+    samples among them, and `estimate_priors` corrects probabilities by them.
+
     With ``shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag"``, candidates are the models
     of the paper, LDA and RDA.
+
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
 
     Parameters
     ----------
@@ -116,6 +123,11 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     covariance_type : {"diag", "full"} or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag". RDA,
         which has full covariances on all components, is a candidate in any case.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
+        calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
+        except that "f1", "f1_macro" and "average_precision", which depend on the shares of
+        the classes, are computed without them.
     cv : int, float, splitter or iterable of splits, default=5
         Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
         is the fraction of samples in a single stratified validation set (as in the paper). A
@@ -123,7 +135,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
-        accuracy.
+        accuracy. "accuracy", "balanced_accuracy", "f1" (of the second class of two), "f1_macro",
+        "average_precision" (of the second class of two, or the mean over all classes) and
+        "neg_log_loss" are weighted and need no further predictions.
     calibrate : bool, default=True
         Whether to fit the temperature and the background on held-out samples. Calibration usually
         improves the predicted probabilities. A predicted class changes only in favor of a class
@@ -173,8 +187,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         error, and what fewer components would cost. Print it for a table; notebooks show it as
         HTML.
     cv_results_ : dict of arrays
-        Results of each model: `params`, `model` (its name), `param_n_components`, ..., `split0_test_score`, ...,
-        `mean_test_score`, `std_test_score`, `rank_test_score`, `mean_test_error`,
+        Results of each model: `params`, `model` (its name), `param_n_components`, ...,
+        `split0_test_score`, ..., `mean_test_score`, `std_test_score`, `rank_test_score`,
+        `mean_test_error`,
         `mean_test_log_loss` and `mean_test_calibrated_log_loss` (over all held-out samples),
         `se_test_error` and `se_test_log_loss` (standard errors over splits),
         `temperature` and `background` (of a coarse grid), `n_gaussians`, `n_parameters`. Models
@@ -205,6 +220,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     _tries_ends = True
     """Whether LDA and RDA are candidates."""
 
+    _allow_missing = True
+
     def __init__(
         self,
         n_components: Any = None,
@@ -213,6 +230,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         ridge: Any = None,
         n_subclasses: Any = None,
         covariance_type: Any = None,
+        class_weight: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
         calibrate: bool = True,
@@ -226,6 +244,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         self.ridge = ridge
         self.n_subclasses = n_subclasses
         self.covariance_type = covariance_type
+        self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
         self.calibrate = calibrate
@@ -270,7 +289,8 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
         progress = TaskProgress(self, data, None)
         scorer = None if self._is_quick() else get_scorer(self.scoring)
-        folds = make_folds(sample, splits, scorer)
+        metric = self.scoring if self._is_quick() and self.scoring in METRICS else "accuracy"
+        folds = make_folds(sample, splits, scorer, metric)
         ranking = Ranking(
             by_log_loss=self.scoring == "neg_log_loss",
             calibrate=self.calibrate,
@@ -293,9 +313,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         best = models.index(ranking.preferred(models, self.rule))
         components = self._best_components(table, best, models[best])
         model = self._refit(X, y, sample_weight, table["params"][best], components)
-        if self.calibrate:
-            calibration = self._calibrate(folds, models[best])
-            model._set_calibration(calibration.temperature, calibration.background)
+        held_out, calibration = collect_held_out(folds, models[best], calibrate=self.calibrate)
+        model._set_calibration(calibration.temperature, calibration.background)
+        model._set_held_out(held_out)
         attributes = {
             "best_estimator_": model,
             "best_index_": best,
@@ -344,6 +364,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         """Share of the prior probabilities in the predicted probabilities."""
         return self._projection.background
 
+    _held_out = delegate_to_best("_held_out")
     _projection = delegate_to_best("_projection")
     _coordinates = delegate_to_best("_coordinates")
     _covariances = delegate_to_best("_covariances")
@@ -362,6 +383,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     n_evaluations_ = delegate_to_best("n_evaluations_")
     converged_ = delegate_to_best("converged_")
     loss_curve_ = delegate_to_best("loss_curve_")
+
+    def _set_held_out(self, held_out: HeldOut) -> None:
+        self.best_estimator_._set_held_out(held_out)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing of this estimator, its splitter and its scorer.
@@ -404,7 +428,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
     def _is_quick(self) -> bool:
         """Return whether the score follows from log joint densities, without a scorer."""
         return self.scoring is None or (
-            isinstance(self.scoring, str) and self.scoring in QUICK_SCORINGS
+            isinstance(self.scoring, str) and self.scoring in (*METRICS, "neg_log_loss")
         )
 
     def _check_data(
@@ -438,7 +462,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         codes = np.zeros(len(y), dtype=np.intp)
         codes[is_used] = used_codes
         check_classes(classes, codes)
-        return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
+        sample = Sample(X, codes, weights, classes, metadata["score"])
+        factors = check_class_weight(self.class_weight, classes, sample.counts)
+        return sample.weighted_by_class(factors), metadata["split"]
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()
@@ -450,6 +476,10 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             check_n_subclasses(value, classes)
         for value in given.get("covariance_type", []):
             check_choice("covariance_type", value, ["diag", "full"])
+        if self.scoring == "f1" and len(classes) != 2:
+            raise ValueError(
+                f"scoring='f1' needs two classes, but y has {len(classes)}; use 'f1_macro'."
+            )
         check_flag("calibrate", self.calibrate)
         check_choice("rule", self.rule, ["best", "one_se"])
         check_integer("verbose", self.verbose)
@@ -520,16 +550,6 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         with Progress("Selecting a model", enabled=self.verbose > 0) as bar:
             return search.select(ends=self._tries_ends)
 
-    def _calibrate(self, folds: list[Fold], model: Model) -> Calibration:
-        """Return the calibration of a model on the held-out samples of all folds."""
-        log_joint = np.concatenate(
-            [fold.log_joint(outcome) for fold, outcome in zip(folds, model.outcomes, strict=True)]
-        )
-        codes = np.concatenate([fold.test.codes for fold in folds])
-        weights = np.concatenate([fold.test_weights for fold in folds])
-        true_priors = np.concatenate([fold.true_priors for fold in folds])
-        return fit_calibration(log_joint, codes, weights, true_priors)
-
     def _best_components(self, table: dict[str, Any], best: int, model: Model) -> AnyArray | None:
         """Return the components from the split on which the selected model scored best.
 
@@ -555,7 +575,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         Components near those of the best split are known to score well on held-out samples, which
         a higher log-likelihood from another start does not show.
         """
-        model = OPGDClassifier(**params, n_jobs=self.n_jobs)
+        model = OPGDClassifier(**params, class_weight=self.class_weight, n_jobs=self.n_jobs)
         if components is None or len(components) != params["n_components"]:
             return model.fit(X, y, sample_weight)
         init = model.init

@@ -12,7 +12,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.gaussian import GaussianModel, describe_projection
+from opgd._base.gaussian import GaussianModel, complete_projection, describe_projection
 from opgd._base.posterior import normalize_log_joints
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
@@ -102,6 +102,9 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     :math:`V^\top \Sigma_k V` or its diagonal, and :math:`M` is the metric. Finally, the mixture is
     fitted again by EM to the projected samples.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_clusters : int, iterable of int or "auto", default=2
@@ -159,7 +162,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     noise : bool or float, default=False
         Whether samples may belong to no cluster. They have a uniform density on a box around all
         samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
-        to the other samples.
+        to the other samples. With noise, samples must not have missing values.
     max_iter : int, default=500
         Maximum number of iterations of the search for the projection. With 0 the initial components
         are kept.
@@ -169,10 +172,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, and of `sample`.
     subsample : bool, default=True
-        Whether to start on a subsample when there are 100,000 samples or more: the search starts on
-        10,000, repeatedly grows the subsample fivefold up to a quarter of the data, then finishes
-        on all samples with the same `tol`, in variables scaled by the curvature of the largest
-        subsample. The subsamples are deterministic. This needs fewer passes over the data, but may
+        Whether to use subsamples when there are 100,000 samples or more: the search starts on
+        10,000, and each iteration on all samples is then a search on a subsample of at most a
+        quarter of the data, drawn by the losses at the current components. `tol` refers to all
+        samples. The subsamples are deterministic. This needs fewer passes over the data, but may
         end in a different local optimum.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores.
@@ -261,6 +264,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     weights_: FloatArray
     noise_share_: float
     noise_log_density_: float
+    _allow_missing = True
 
     def __init__(
         self,
@@ -392,7 +396,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                 )
             rows = validate_dask_input(self, X, None, sample_weight, encode_one_class)
             return X, rows.engine, self.init
-        X = validate_features(self, X, min_samples=2)
+        X = self._refuse_missing(validate_features(self, X, min_samples=2, allow_nan=True))
         weights = check_sample_weight(sample_weight, X)
         weighted, init = X, self.init
         if weights is not None and not np.all(weights):
@@ -558,7 +562,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         density = make_sample_density(coordinates, projection)
         means, covariances = density.sphered_moments()
         weights = np.exp(gaussians.log_priors)
-        return describe_projection(self, projection) | {
+        attributes = {
             "n_clusters_": len(weights),
             "weights_": weights / weights.sum(),
             "means_": coordinates.raw_means(means),
@@ -566,6 +570,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             "_coordinates": coordinates,
             "_covariances": covariances,
         }
+        attributes["_projection"] = complete_projection(**attributes)
+        return attributes | describe_projection(self, projection)
 
     def _fitted_attributes(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
         refined, frame = fit.refined, fit.refined.problem.frame
@@ -629,6 +635,26 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             f"{correlations[j, i]:.2f}, which metric='identity' allows if features are collinear "
             "(see eigenvalues_); use metric='covariance'"
         ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.noise is False
+        return tags
+
+    def _check_rows(self, X: Any) -> AnyArray:
+        return self._refuse_missing(super()._check_rows(X))
+
+    def _refuse_missing(self, X: AnyArray) -> AnyArray:
+        """Return samples; raise ValueError if they have missing values and there is noise.
+
+        The density of noise is uniform on a box of sphered samples, and has no simple marginals.
+        """
+        if self.noise is not False and np.isnan(X).any():
+            raise ValueError(
+                "Input X contains NaN, which noise does not support; set noise=False, or impute "
+                "the missing values (for example with SimpleImputer)."
+            )
+        return X
 
     def _log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)

@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd._model_file.container import pack, unpack
 from opgd._model_file.encoding import InvalidContent, NotStorable, Writer
-from opgd._model_file.schema import ESTIMATORS
-from opgd._model_file.state import decode_estimator, encode_estimator
+from opgd._model_file.pipelines import decode_model, encode_model, is_storable, list_supported
 from opgd._utils.files import check_writable_path, write_atomically
 from opgd._utils.versions import get_version
 from opgd._utils.warnings import DataWarning, warn_caller
@@ -37,10 +36,12 @@ def save_model(
 
     Parameters
     ----------
-    estimator : fitted OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, or \
-one of `opgd.baselines`
-        Estimator to save. Subclasses, pipelines and estimators of other packages cannot be saved,
-        because their code cannot be stored.
+    estimator : fitted OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, \
+one of `opgd.baselines`, or a Pipeline that ends in one
+        Estimator to save. Steps of a Pipeline can be `TableEncoder` and scikit-learn's
+        StandardScaler, MinMaxScaler, RobustScaler, SimpleImputer, PCA, OneHotEncoder,
+        OrdinalEncoder, ColumnTransformer, Pipeline, and FunctionTransformer without a function.
+        Subclasses and other estimators cannot be saved, because their code cannot be stored.
     path : str or path-like
         Path of the file, usually with the suffix ``.safetensors``. Its directory must exist.
     notes : dict, default=None
@@ -92,19 +93,21 @@ one of `opgd.baselines`
     True
     """
     name = type(estimator).__name__
-    if name not in ESTIMATORS or type(estimator) is not ESTIMATORS[name].estimator:
+    if not is_storable(estimator):
+        if hasattr(estimator, "steps"):
+            name += f" that ends in {type(estimator.steps[-1][1]).__name__}"
         raise TypeError(
-            f"Cannot save an object of type {name}; supported types are {', '.join(ESTIMATORS)}."
+            f"Cannot save an object of type {name}; supported types are {list_supported()}."
         )
     check_is_fitted(estimator)
     _check_notes(notes)
     path = check_writable_path(path, overwrite)
     writer, left_out = Writer(), dict[str, str]()
     try:
-        model = {"opgd": get_version(), **encode_estimator(estimator, writer, "", left_out)}
+        model = {"opgd": get_version(), **encode_model(estimator, writer, left_out)}
         model |= {"left_out": left_out} | ({} if notes is None else {"notes": notes})
         data = pack(model, writer.tensors)
-        decode_estimator(*unpack(BytesIO(data), len(data)))
+        decode_model(*unpack(BytesIO(data), len(data)))
     except NotStorable as error:
         raise TypeError(
             f"Cannot save this {name}: the file format cannot represent {error}."
@@ -123,9 +126,10 @@ one of `opgd.baselines`
 def load_model(path: Any) -> Any:
     """Load a fitted estimator from a file written by `save_model`.
 
-    No code from the file is executed: it contains numbers and strings, and the name of one of the
-    estimators of opgd. A checksum, and the types, shapes, ranges and relations of all fields, are
-    verified before use, and the estimator must give finite results for samples near its center.
+    No code from the file is executed: it contains numbers and strings, and names of estimators of
+    opgd and of steps of a Pipeline, which are looked up in a fixed list. A checksum, and
+    the types, shapes, ranges and relations of all fields, are verified before use, and the
+    estimator must give finite results for samples near its center.
 
     Parameters
     ----------
@@ -198,7 +202,7 @@ def load_model_and_notes(path: Any) -> tuple[Any, dict[str, Any]]:
         notes = model.get("notes", {})
         if not isinstance(notes, dict):
             raise InvalidContent("its notes are not a JSON object")
-        return decode_estimator(model, tensors), notes
+        return decode_model(model, tensors), notes
     except InvalidContent as error:
         # the message may quote long strings from the file
         raise ModelFileError(f"Cannot load {str(path)!r}: {str(error)[:300]}.") from None

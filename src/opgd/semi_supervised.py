@@ -1,7 +1,8 @@
 """OPGDSemiSupervised, a classifier for labeled and unlabeled samples together."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, Self
 
@@ -10,14 +11,16 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_consistent_length
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.posterior import normalize_log_joints
-from opgd._base.projection_classifier import ProjectionClassifier
+from opgd._base.projection_classifier import ProjectionClassifier, summarize_search
 from opgd._dask.lazy import compute_eagerly, is_lazy
 from opgd._fit.data_warnings import warn_about_data
-from opgd._fit.problem import Prepared, frame_samples, pose
-from opgd._fit.self_training import estimate_class_moments
+from opgd._fit.hidden_labels import Predictions, divide_labels, select_model
+from opgd._fit.initialization import has_names, make_starts
+from opgd._fit.partly_labeled import LabelUse, ProblemSettings, list_uses, predict_hidden
+from opgd._fit.problem import Problem, frame_samples
+from opgd._fit.search import search, search_once
 from opgd._utils.blas import one_blas_thread
-from opgd._utils.callbacks import with_callbacks
+from opgd._utils.callbacks import FitProgress, with_callbacks
 from opgd._utils.features import validate_features
 from opgd._utils.labels import (
     encode_among,
@@ -27,15 +30,22 @@ from opgd._utils.labels import (
     to_label_array,
 )
 from opgd._utils.validation import (
+    check_components_init,
+    check_flag,
     check_integer,
     check_n_components,
     check_priors,
     check_sample_weight,
     check_seed,
 )
+from opgd.core.calibration import Calibration
+from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.fitted import FittedProjection
+from opgd.core.fitted import FittedProjection, mix_background
 from opgd.core.types import AnyArray, FloatArray, IntArray
+
+TRIAL_TOLERANCE = 1e-4
+"""Least `tol` of the searches with hidden labels."""
 
 
 class OPGDSemiSupervised(ProjectionClassifier):
@@ -53,7 +63,26 @@ class OPGDSemiSupervised(ProjectionClassifier):
     Class means and covariances are estimated from all samples by self-training: labeled samples
     count for their class and unlabeled samples for every class in proportion to its posterior
     probability. The first probabilities are those of LDA on the labeled samples. If all samples are
-    labeled, this is `OPGDClassifier`.
+    labeled, this is `OPGDClassifier`, without calibration.
+
+    With ``calibrate=True``, a fifth of the labels is hidden in each of five trials and predicted
+    from the others. The hidden labels serve two purposes. Probabilities are calibrated by a
+    temperature :math:`T` and the share :math:`\varepsilon` of the priors, as in
+    `OPGDClassifierCV`:
+
+    .. math::
+
+        p_{ik} = (1 - \varepsilon) \frac{(\pi_k \phi_k(V^\top x_i))^{1 / T}}
+                      {\sum_l (\pi_l \phi_l(V^\top x_i))^{1 / T}} + \varepsilon \pi_k.
+
+    And the use of the unlabeled samples is decided: self-training is compared with the same model
+    without rounds, with `OPGDClassifier` on the labeled samples, and with LDA on the labeled
+    samples. Another model is used if the mean probability of the hidden labels is larger with it by
+    more than one standard error. `uses_unlabeled_` tells whether unlabeled samples were used for
+    the fit.
+
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
 
     Parameters
     ----------
@@ -72,7 +101,8 @@ class OPGDSemiSupervised(ProjectionClassifier):
         collinear. See `OPGDClassifier`.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies among all samples, where
-        unlabeled samples are counted by their posterior probabilities.
+        unlabeled samples are counted by their posterior probabilities, or among the labeled samples
+        if only these are used.
     unlabeled : default=None
         Value in `y` that marks unlabeled samples. None means -1, None and NaN; set it if -1 is a
         class label.
@@ -80,6 +110,12 @@ class OPGDSemiSupervised(ProjectionClassifier):
         Maximum number of rounds of self-training. Rounds stop early when the error on labeled
         samples increases by more than one standard error. With 0 the posterior probabilities of LDA
         on the labeled samples are used.
+    calibrate : bool, default=True
+        Whether to hide labels in trials, in order to calibrate the probabilities and to decide
+        whether to use the unlabeled samples. This takes up to 20 additional fits, each with a
+        single search. The label of a class with a single labeled sample is not hidden; if there is
+        such a class, or if there are fewer than 10 labels to hide, unlabeled samples are used in
+        any case. With False, unlabeled samples are used and probabilities are not calibrated.
     init : str, sequence of str or array-like, default="auto"
         Initial components: "auto", "lda", "paper", "save", "pca", "random", several of these names,
         or an array; see `OPGDClassifier`.
@@ -109,12 +145,25 @@ class OPGDSemiSupervised(ProjectionClassifier):
         Class probabilities of each training sample; 0 and 1 for labeled samples.
     n_rounds_ : int
         Number of rounds of self-training.
+    uses_unlabeled_ : bool
+        Whether the model was fitted to all samples. If False, it was fitted to the labeled samples,
+        and the unlabeled ones were only used to standardize features.
+    temperature_ : float
+        Temperature by which log joint densities are divided; 1 without calibration.
+    background_ : float
+        Share of the prior probabilities in the predicted probabilities; 0 without calibration.
+    trials_ : dict of arrays
+        Results on hidden labels: `model` (names), `error`, `log_loss` and `missed_probability` (one
+        minus the mean probability of the hidden label), all with calibrated probabilities and with
+        weights that give the classes their frequencies as estimated by LDA. Defined only if labels
+        were hidden.
     components_, n_components_, classes_, priors_, means_, covariances_, gaussian_classes_
         As in `OPGDClassifier`.
     projected_means_, projected_variances_
         As in `OPGDClassifier`.
     log_likelihood_, component_log_likelihoods_, component_shares_
-        As in `OPGDClassifier`, with the targets :math:`t_i` in place of the true classes.
+        As in `OPGDClassifier`, with the targets :math:`t_i` in place of the true classes, of the
+        samples used for the fit and without calibration.
     n_iter_, n_evaluations_, converged_, loss_curve_
         As in `OPGDClassifier`.
     n_features_in_ : int
@@ -145,6 +194,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
         priors: Any = None,
         unlabeled: Any = None,
         n_rounds: int = 6,
+        calibrate: bool = True,
         init: Any = "auto",
         n_init: int = 1,
         max_iter: int = 500,
@@ -161,6 +211,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
         self.priors = priors
         self.unlabeled = unlabeled
         self.n_rounds = n_rounds
+        self.calibrate = calibrate
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -192,36 +243,111 @@ class OPGDSemiSupervised(ProjectionClassifier):
             Fitted estimator.
         """
         self._check_parameters()
-        check_integer("n_rounds", self.n_rounds)
-        if np.ndim(self.unlabeled) or isinstance(self.unlabeled, Mapping | Set):
-            raise TypeError(f"unlabeled must be a single value, got {self.unlabeled!r}.")
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         samples = self._read_samples(X, y, sample_weight)
-        engine, classes = samples.engine, samples.classes
-        check_n_components(self.n_components, engine.n_features)
+        classes = samples.classes
+        check_n_components(self.n_components, samples.engine.n_features)
+        settings = ProblemSettings(
+            len(classes),
+            partial(check_priors, self.priors, classes),
+            self.covariance_type,
+            self.shrinkage,
+            self.ridge,
+        )
         with one_blas_thread():
-            frame = frame_samples(engine)
-            moments, n_rounds = estimate_class_moments(frame, len(classes), self.n_rounds)
-            problem = pose(
-                Prepared(frame, moments),
-                check_priors(self.priors, classes, moments.priors),
-                covariance_type=self.covariance_type,
-                shrinkage=self.shrinkage,
-                ridge=self.ridge,
-            )
+            frame = frame_samples(samples.engine)
+            use, calibration, attributes = self._choose_use(samples.engine, frame, settings, rng)
+            problem, n_rounds = use.pose(frame, settings)
             progress = self._watch(problem, classes, data)
-            directions, summary, notes = self._optimize(problem, rng, progress)
-            attributes = self._describe(problem, classes, directions) | summary
-            distributions, labels = samples.label(attributes["_projection"])
+            directions, summary, notes = self._fit_components(problem, use, rng, progress)
+            attributes |= self._describe(problem, classes, directions) | summary
+            projection = replace(
+                attributes["_projection"],
+                temperature=calibration.temperature,
+                background=calibration.background,
+            )
+            distributions, labels = samples.label(projection, problem.priors)
         attributes |= {
+            "_projection": projection,
             "n_rounds_": n_rounds,
+            "uses_unlabeled_": use.with_unlabeled,
             "transduction_": labels,
             "label_distributions_": distributions,
         }
         warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
+        self.__dict__.pop("trials_", None)  # of an earlier fit
         progress.finish(self._store(attributes))
         return self
+
+    @property
+    def temperature_(self) -> float:
+        """Temperature by which log joint densities are divided."""
+        return self._projection.temperature
+
+    @property
+    def background_(self) -> float:
+        """Share of the prior probabilities in the predicted probabilities."""
+        return self._projection.background
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("n_rounds", self.n_rounds)
+        check_flag("calibrate", self.calibrate)
+        if np.ndim(self.unlabeled) or isinstance(self.unlabeled, Mapping | Set):
+            raise TypeError(f"unlabeled must be a single value, got {self.unlabeled!r}.")
+
+    def _choose_use(
+        self, engine: Engine, frame: Frame, settings: ProblemSettings, rng: np.random.RandomState
+    ) -> tuple[LabelUse, Calibration, dict[str, Any]]:
+        """Return how to use the samples, the calibration, and the attribute `trials_`.
+
+        All follow from trials in which labels are hidden, if there are labels to hide.
+        """
+        uses = list_uses(int(self.n_rounds))
+        trials = divide_labels(engine, frame) if self.calibrate and engine.partly_labeled else []
+        if not trials:
+            return uses[0], Calibration(), {}
+        search_trial = partial(self._search_trial, deepcopy(rng))  # leaves the seed of the fit
+        predictions = predict_hidden(uses, trials, frame, settings, search_trial)
+        best = select_model(predictions)
+        table = {"trials_": _tabulate_trials(uses, predictions)}
+        return uses[best], predictions[best].calibration, table
+
+    def _fit_components(
+        self, problem: Problem, use: LabelUse, rng: np.random.RandomState, progress: FitProgress
+    ) -> tuple[FloatArray, dict[str, Any], list[str]]:
+        """Return ordered directions, fitted attributes and notes."""
+        if not use.is_lda:
+            return self._optimize(problem, rng, progress)
+        n_components, notes = self._count_components(problem)
+        start = make_starts(problem, "lda", n_components, rng)
+        result = search(problem, start, max_iter=0, tol=self.tol, on_iteration=lambda *_: None)
+        directions, summary = summarize_search(problem, result)
+        return directions, summary | {"converged_": True}, notes
+
+    def _search_trial(
+        self, rng: np.random.RandomState, problem: Problem, use: LabelUse
+    ) -> FloatArray:
+        """Return the directions of a trial fit: of LDA, or of a single search.
+
+        Searches start from LDA instead of random components, which would add noise to the
+        comparison.
+        """
+        n_components, _ = self._count_components(problem)
+        init = self.init
+        from_lda = ("auto", "random") if self.max_iter > 0 else ("auto",)
+        if use.is_lda or (isinstance(init, str) and init in from_lda):
+            init = "lda"
+        elif not has_names(init):
+            init = check_components_init(init, self.n_components, self.n_features_in_)
+        return search_once(
+            problem,
+            make_starts(problem, init, n_components, rng),
+            max_iter=0 if use.is_lda else int(self.max_iter),
+            tol=max(self.tol, TRIAL_TOLERANCE),
+            subsample=self.subsample,
+        )
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> "_Samples":
         unlabeled = self.unlabeled
@@ -236,7 +362,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
                 self, X, y, sample_weight, encode, codes_of, allow_missing_labels=True
             )
             return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
-        X = validate_features(self, X, min_samples=2)
+        X = validate_features(self, X, min_samples=2, allow_nan=True)
         y = to_label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)
@@ -286,7 +412,7 @@ class _Samples(Protocol):
     @property
     def classes(self) -> AnyArray: ...
 
-    def label(self, projection: FittedProjection) -> tuple[Any, Any]:
+    def label(self, projection: FittedProjection, priors: FloatArray) -> tuple[Any, Any]:
         """Return probabilities of the classes (n, K) and labels (n,) of all samples."""
         ...
 
@@ -298,8 +424,8 @@ class _SamplesInMemory:
     X: AnyArray
     codes: IntArray  # (n,), -1 for samples without a label
 
-    def label(self, projection: FittedProjection) -> tuple[AnyArray, AnyArray]:
-        probabilities = _compute_probabilities(projection, self.X, self.codes)
+    def label(self, projection: FittedProjection, priors: FloatArray) -> tuple[AnyArray, AnyArray]:
+        probabilities = _compute_probabilities(projection, priors, self.X, self.codes)
         return probabilities, self.classes[np.argmax(probabilities, axis=1)]
 
 
@@ -310,8 +436,8 @@ class _LazySamples:
     rows: Any  # LazyRows; not imported, because that needs Dask
     unlabeled: Any
 
-    def label(self, projection: FittedProjection) -> tuple[Any, Any]:
-        arguments = projection, self.classes, self.unlabeled
+    def label(self, projection: FittedProjection, priors: FloatArray) -> tuple[Any, Any]:
+        arguments = projection, priors, self.classes, self.unlabeled
         empty = np.zeros((0, len(self.classes)))
         return (
             self.rows.answers(partial(_part_probabilities, *arguments), empty),
@@ -319,11 +445,21 @@ class _LazySamples:
         )
 
 
+def _tabulate_trials(uses: list[LabelUse], predictions: list[Predictions]) -> dict[str, AnyArray]:
+    return {
+        "model": np.array([use.name for use in uses], dtype=object),
+        "error": np.array([model.error for model in predictions]),
+        "log_loss": np.array([model.log_loss for model in predictions]),
+        "missed_probability": np.array([model.missed_probability for model in predictions]),
+    }
+
+
 def _compute_probabilities(
-    projection: FittedProjection, X: AnyArray, codes: IntArray
+    projection: FittedProjection, priors: FloatArray, X: AnyArray, codes: IntArray
 ) -> FloatArray:
     """Return posterior probabilities (n, K), which are 0 and 1 for labeled samples."""
-    probabilities: FloatArray = np.exp(normalize_log_joints(projection.class_log_joint(X)))
+    log_joints = projection.class_log_joint(X)
+    probabilities: FloatArray = np.exp(mix_background(log_joints, projection.background, priors))
     labeled = np.flatnonzero(codes >= 0)
     probabilities[labeled] = 0.0
     probabilities[labeled, codes[labeled]] = 1.0
@@ -331,15 +467,15 @@ def _compute_probabilities(
 
 
 def _part_probabilities(
-    projection: FittedProjection, classes: AnyArray, unlabeled: Any, part: Any
+    projection: FittedProjection, priors: FloatArray, classes: AnyArray, unlabeled: Any, part: Any
 ) -> FloatArray:
     codes = encode_among(part.labels, classes, unlabeled)
-    return _compute_probabilities(projection, part.X, codes)
+    return _compute_probabilities(projection, priors, part.X, codes)
 
 
 def _part_labels(
-    projection: FittedProjection, classes: AnyArray, unlabeled: Any, part: Any
+    projection: FittedProjection, priors: FloatArray, classes: AnyArray, unlabeled: Any, part: Any
 ) -> AnyArray:
-    probabilities = _part_probabilities(projection, classes, unlabeled, part)
+    probabilities = _part_probabilities(projection, priors, classes, unlabeled, part)
     labels: AnyArray = classes[np.argmax(probabilities, axis=1)]
     return labels

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from opgd import OPGDClassifier, OPGDMixture
+from opgd._fit import exploration as exploration_module
 from opgd._fit import search as search_module
 from opgd._fit.problem import pose, prepare
 from opgd.core.engines import RowEngine
@@ -44,13 +45,11 @@ def overlapping(n_rows=4000, n_columns=6, n_classes=3):
 def test_samples_come_first_and_all_rows_last(evaluations):
     X, y = overlapping()
     model = OPGDClassifier(2, ridge=0.0, init=("lda", "pca")).fit(X, y)
-    sizes = list(dict.fromkeys(evaluations))
-    assert sizes == [200, 1000, 4000]
+    first = evaluations.index(4000)
+    assert evaluations[:first] == [200] * first
     assert evaluations[-1] == 4000
-    # after the first evaluation of all rows, only the curvature of the largest sample is estimated
-    later = evaluations[evaluations.index(4000) :]
-    assert set(later) == {1000, 4000}
-    assert later.count(1000) <= search_module.PRODUCTS + 1
+    # later samples are drawn from all rows
+    assert {size for size in evaluations[first:] if size < 4000}.isdisjoint({200})
     assert len(evaluations) == model.n_evaluations_
     # what is reported of the search is that on all rows
     assert len(model.loss_curve_) == model.n_iter_ + 1
@@ -59,10 +58,10 @@ def test_samples_come_first_and_all_rows_last(evaluations):
 
 @pytest.mark.parametrize(
     ("most", "sizes"),
-    [(99, []), (150, [100]), (200, [100, 200]), (999, [100, 500]), (1100, [100, 500, 1100])],
+    [(99, []), (150, [100, 150]), (500, [100, 200, 500]), (1250, [100, 200, 500, 1250])],
 )
 def test_sizes_of_samples(most, sizes):
-    assert search_module.sample_sizes(100, most) == sizes
+    assert search_module.grow_sizes(100, most) == sizes
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -126,14 +125,30 @@ def test_few_rows_are_not_sampled(evaluations):
 def test_many_starts_are_compared_on_the_first_sample(evaluations):
     X, y = overlapping()
     model = OPGDClassifier(2, ridge=0.0).fit(X, y)
-    assert set(evaluations) == {200, 1000, 4000}
-    assert evaluations[: evaluations.index(1000)] == [200] * evaluations.index(1000)
+    first = evaluations.index(4000)
+    assert evaluations[:first] == [200] * first
     assert len(evaluations) <= model.n_evaluations_
     assert model.search_["start"][-1] == "all samples"
     assert set(model.search_["n_samples"]) == {200, 4000}
     assert list(np.flatnonzero(model.search_["found_best"])) == [len(model.search_["start"]) - 1]
     one = OPGDClassifier(2, ridge=0.0, init="lda").fit(X, y)
     assert model.log_likelihood_ >= one.log_likelihood_ - 1e-3
+
+
+@pytest.mark.usefixtures("few_are_many")
+def test_lda_is_tried_on_all_rows_if_the_sample_is_separated(monkeypatch):
+    X, y = overlapping()
+    problem = pose(prepare(RowEngine(X, y), 3), np.full(3, 1 / 3), covariance_type="diag")
+    monkeypatch.setattr(exploration_module, "SEPARATED", 1.0)
+    settings = {"max_iter": 500, "tol": 1e-6, "subsample": True}
+    best: dict[str, float] = {}
+
+    def watch(name, directions, value):
+        best[name] = value
+
+    result = search_module.search(problem, 2, on_iteration=watch, **settings).best
+    assert result.converged
+    assert result.value >= max(best["all samples"], best["all samples, start 2"])
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -149,6 +164,6 @@ def test_warm_starts_are_not_thrown_away(evaluations):
 def test_mixtures_too(evaluations):
     X, _ = overlapping()
     model = OPGDMixture(3, random_state=0).fit(X)
-    assert {200, 1000, 4000} <= set(evaluations)
+    assert {200, 4000} < set(evaluations)
     whole = OPGDMixture(3, random_state=0, subsample=False).fit(X)
     assert model.objective_ == pytest.approx(whole.objective_, rel=1e-2)

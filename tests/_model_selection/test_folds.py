@@ -43,7 +43,7 @@ def test_outcomes_are_those_of_the_classifier(setting, fold):
         np.testing.assert_array_equal(outcome.wrong, model.predict(X) != y)
         loss = log_loss(y, model.predict_proba(X))
         assert outcome.raw_loss / len(y) == pytest.approx(loss, rel=1e-6)
-        differences = fold.log_joint(outcome) - model.predict_log_proba(X)
+        differences = fold.predict(outcome).log_joint - model.predict_log_proba(X)
         assert np.ptp(differences, axis=1).max() < 1e-6
 
 
@@ -84,7 +84,7 @@ def test_a_class_missing_from_the_training_samples_has_no_density(rng):
     sample = Sample(X, codes, None, np.arange(3))
     fold = make_folds(sample, [(np.flatnonzero(codes < 2), np.arange(30))])[0]
     outcome = fold.try_models(Setting("diag", 1, 0.1, 0.1), [1])[0]
-    assert np.all(np.isneginf(fold.log_joint(outcome)[:, 2]))
+    assert np.all(np.isneginf(fold.predict(outcome).log_joint[:, 2]))
     assert np.all(np.isfinite(outcome.losses))
     assert np.all(outcome.wrong[codes == 2])
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opgd._model_selection.calibration import TEMPERATURES, make_shares
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Outcome, Sample, make_folds
 from opgd._model_selection.path import Setting
 from opgd._model_selection.ranking import Model, Ranking
+from opgd.core.calibration import TEMPERATURES, make_shares
 
 
 def make_model(errors, n_gaussians=2, n_parameters=10, loss=0.5, wrong=None):

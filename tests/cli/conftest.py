@@ -37,6 +37,10 @@ def bad_files(files):
     from opgd.model_file import save_model
     from tests.cli.helpers import COLUMNS
 
+    header = "true,predicted,cost"
+    Path("beer.csv").write_text(f"{header}\nred,beer,3\n")
+    Path("twice.csv").write_text(f"{header}\nred,white,3\nred,white,4\n")
+    Path("words.csv").write_text(f"{header}\nred,white,much\n")
     new = pd.read_csv("new.csv")
     new.drop(columns="hue").to_csv("lacking.csv", index=False)
     new.assign(kind=["beer", *new["kind"][1:]]).to_csv("strange.csv", index=False)

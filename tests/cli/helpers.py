@@ -16,11 +16,14 @@ pl = pytest.importorskip("polars")
 pytest.importorskip("typer")
 pytest.importorskip("safetensors")
 
+from opgd import OPGDClassifier  # noqa: E402
 from opgd.cli import main  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "opgd.cli"]
 WINE = load_wine(as_frame=True)
 EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+ACCEPTS_NAN = OPGDClassifier().__sklearn_tags__().input_tags.allow_nan
+"""Whether the estimators accept missing values."""
 COLUMNS = ["alcohol", "ash", "hue", "proline", "flavanoids"]
 
 

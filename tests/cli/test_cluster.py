@@ -6,7 +6,7 @@ import pytest
 from tests.cli.helpers import WINE, assert_call_refused, join_words, run_ok
 
 BAD_CALLS = [
-    (["cluster", "train.csv", "-k", "3", "-o", "x"], ["kind", "--ignore 'kind'"]),
+    (["cluster", "train.csv", "-k", "3"], ["--output"]),
     (["cluster", "train.csv", "--ignore", "kind", "-k", "many", "-o", "x"], ["-k", "'many'"]),
     (["cluster", "train.csv", "--ignore", "kind", "-k", "500", "-o", "x"], ["-k", "89 rows"]),
 ]  # fmt: skip

@@ -1,20 +1,92 @@
 """opgd compare."""
 
+import json
+
+import numpy as np
+import pandas as pd
 import pytest
 
-from tests.cli.helpers import assert_call_refused, join_words, run
+from tests.cli.helpers import assert_call_refused, assert_refused, join_words, run, run_ok
 
 
-@pytest.mark.usefixtures("files")
-def test_methods_to_compare_are_told_apart_by_semicolons():
-    refused = run("compare", "train.csv", "-t", "cultivar", "--methods", "LDA,RDA")
-    assert refused.code == 2
-    assert "Unknown method 'LDA,RDA'" in refused.err
-    assert "semicolons" in refused.err
+@pytest.fixture
+def call(files):
+    """Arguments that compare on the training table of wine."""
+    return ["compare", "train.csv", "-t", "kind", "--cv", 3, "--inner-cv", 0.3]
+
+
+@pytest.mark.parametrize("separator", [",", ";", ", "])
+def test_names_are_separated_by_commas_in_any_case(separator, call):
+    names = separator.join(["lda", "Naive Bayes", "knn"])
+    facts = json.loads(run_ok(*call, "--methods", names, "--json").out)
+    assert {row["method"] for row in facts["methods"]} == {"LDA", "naive Bayes", "k-NN"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("OPGD, all settings", ["OPGD, all settings"]),
+        ("OPGD,all settings,LDA", ["OPGD, all settings", "LDA"]),
+        ("LDA;OPGD;RDA", ["LDA", "OPGD", "RDA"]),
+        ("OPGD,LDA,", ["OPGD", "LDA"]),
+        ("all", "all"),
+        ("paper", "paper"),
+    ],
+)
+def test_names_with_commas_are_recognized(text, names):
+    from opgd.cli.commands.compare import parse_methods
+
+    assert parse_methods(text) == names
+
+
+def test_the_table_marks_the_best_and_shows_intervals(call):
+    done = run_ok(*call, "--methods", "LDA,naive Bayes")
+    assert "│ * LDA" in done.out or "│ * naive Bayes" in done.out
+    assert "±" in done.out
+    assert "best" in done.out
+    assert "corrected resampled t" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_the_facts_are_those_of_the_written_table(call):
+    done = run_ok(*call, "--methods", "LDA,QDA", "--json", "-o", "results.csv")
+    facts, table = json.loads(done.out), pd.read_csv("results.csv")
+    assert len(table) == 6
+    for row in facts["methods"]:
+        errors = table.loc[table["method"] == row["method"], "error"]
+        assert row["error"] == pytest.approx(errors.mean())
+    assert facts["methods"][0]["winner"]
+
+
+def test_weights_and_groups_are_columns_that_are_not_features(call):
+    table = pd.read_csv("train.csv").assign(w=1.0, who=np.arange(89) % 12)
+    table.to_csv("weighted.csv", index=False)
+    call[1] = "weighted.csv"
+    arguments = [*call, "--methods", "LDA", "--json", "--ignore", "who"]
+    plain, weighted = (
+        json.loads(run_ok(*arguments, *more).out)["methods"][0]
+        for more in (["--ignore", "w"], ["--weights", "w"])
+    )
+    assert weighted["error"] == pytest.approx(plain["error"])
+    grouped = json.loads(
+        run_ok(*call, "--methods", "LDA", "--json", "--ignore", "w", "--groups", "who").out
+    )
+    assert grouped["methods"][0]["error"] >= 0
+    refused = run(*call, "--methods", "LDA", "--ignore", "w", "--groups", "nobody")
+    assert_refused(refused, ["'nobody'", "--groups"])
+
+
+def test_a_budget_leaves_out_splits(call):
+    done = run_ok(*call, "--methods", "random forest,LDA", "--budget", 0.001, "--json")
+    rows = {row["method"]: row for row in json.loads(done.out)["methods"]}
+    assert rows["random forest"]["skipped"] == 2
 
 
 BAD_CALLS = [
-    (["compare", "train.csv", "-t", "kind", "--methods", "SVM"], ["SVM", "LDA"]),
+    (["compare", "train.csv", "-t", "kind", "--methods", "SVM"], ["'SVM'", "LDA"]),
+    (["compare", "train.csv", "-t", "kind", "--methods", "LDA,qdaa"], ["mean 'QDA'", "--methods"]),
+    (["compare", "train.csv", "-t", "kind", "--methods", ","], ["--methods is empty"]),
+    (["compare", "train.csv", "-t", "kind", "--budget", "0"], ["--budget"]),
 ]  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -12,14 +11,13 @@ from tests.cli.helpers import COLUMNS, WINE, fit, run_ok, wine
 
 
 def test_json_is_data(files):
-    table = Path("train.csv").read_text("utf-8").splitlines()
-    constant = [f"{line},{'same' if i == 0 else 1}" for i, line in enumerate(table)]
-    Path("own.csv").write_text("\n".join(constant), "utf-8")
+    table = pd.read_csv("train.csv")
+    table.assign(sum=table["ash"] + table["hue"]).to_csv("own.csv", index=False)
     facts = json.loads(fit("own.csv", "--json").out)
     assert facts["classes"] == ["red", "rosé", "white"]
     assert sum(facts["training"]["class_counts"]) == facts["training"]["rows"] == 89
     assert 0 <= facts["training"]["error"] < 0.2
-    assert any("'same'" in text for text in facts["warnings"])
+    assert any("collinear columns" in text for text in facts["warnings"])
     again = json.loads(run_ok("info", "own.opgd", "--json").out)
     kept = ["estimator", "columns", "axes", "classes", "training", "settings"]
     assert [again[key] for key in kept] == [facts[key] for key in kept]
@@ -35,13 +33,13 @@ def test_json_is_data(files):
 
 
 def test_warnings_are_lines_and_quiet_is_quiet(files):
-    wine(same=1.0, more=2.0).to_csv("own.csv", index=False)
+    wine(sum=lambda table: table["ash"] + table["hue"]).to_csv("own.csv", index=False)
     done = fit("own.csv", "--quiet")
     assert done.out == ""
     lines = done.err.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("opgd: warning: ")
-    assert "'same', 'more'" in lines[0]
+    assert "collinear columns" in lines[0]
     assert run_ok("predict", "own.opgd", "own.csv", "-o", "p.csv", "-q").out == ""
 
 

@@ -17,7 +17,7 @@ from opgd.baselines import (
     LikelihoodRatioPursuit,
 )
 from opgd.model_file import load_notes, save_model
-from tests.cli.helpers import COLUMNS, WINE, assert_refused, fit, run, run_ok, wine
+from tests.cli.helpers import ACCEPTS_NAN, COLUMNS, WINE, assert_refused, fit, run, run_ok, wine
 
 
 def test_columns_are_found_by_name(files):
@@ -46,10 +46,11 @@ def test_rows_left_out_keep_the_numbers_of_the_others(files):
     table = pd.read_csv("new.csv")
     table.loc[[0, 3], "hue"] = np.nan
     table.to_csv("holes.csv", index=False)
-    refused = run("predict", "model.opgd", "holes.csv")
-    assert refused.code == 2
-    for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing to drop 2 rows"):
-        assert words in refused.err
+    if not ACCEPTS_NAN:
+        refused = run("predict", "model.opgd", "holes.csv")
+        assert refused.code == 2
+        for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing to drop 2 rows"):
+            assert words in refused.err
     done = run_ok("transform", "model.opgd", "holes.csv", "--drop-missing", "--keep", "kind")
     found = pd.read_csv(io.StringIO(done.out))
     assert found["row"].tolist()[:4] == [2, 3, 5, 6]
@@ -62,9 +63,10 @@ def test_values_for_missing_cells_stay_with_the_model(files):
     table = wine()
     table.loc[[2, 5], "ash"] = np.nan
     table.to_csv("holes.csv", index=False)
-    refused = fit("holes.csv")
-    for words in ("ash", "2 of 178 rows", "rows 3, 6", "--drop-missing", "--impute median"):
-        assert words in refused.err
+    if not ACCEPTS_NAN:
+        refused = fit("holes.csv")
+        for words in ("ash", "2 of 178 rows", "rows 3, 6", "--drop-missing", "--impute median"):
+            assert words in refused.err
     assert run_ok(
         "fit", "holes.csv", "-t", "kind", "--axes", 2, "--impute", "median", "-o", "f.opgd"
     )

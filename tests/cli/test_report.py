@@ -34,6 +34,17 @@ def test_a_report_leaves_out_groups_as_the_fit_did(tmp_path, monkeypatch, rng):
     run_ok("report", "m.opgd", "without.csv", "--cv", 0, "-o", "training.html")
 
 
+def test_a_report_shows_the_results_of_a_comparison(files):
+    arguments = ["-t", "kind", "--methods", "LDA,naive Bayes", "--cv", 2, "-o", "results.csv"]
+    run_ok("compare", "train.csv", *arguments)
+    run_ok("report", "model.opgd", "new.csv", "-o", "x.html", "--comparison", "results.csv")
+    page = Path("x.html").read_text("utf-8")
+    assert 'id="comparison"' in page
+    assert "naive Bayes" in page
+    refused = run("report", "model.opgd", "new.csv", "-o", "y.html", "--comparison", "new.csv")
+    assert_refused(refused, ["'new.csv'", "opgd compare -o", "'method'"])
+
+
 def test_reports_of_hostile_names_hold_no_markup(folder):
     evil = "</script><img src=x onerror=alert(1)>"
     table = (

@@ -17,7 +17,9 @@ def test_columns_of_truth_values_and_patterns(files):
     assert json.loads(used.out)["columns"] == ["b", "ash"]
 
 
-def test_counters_of_rows_are_pointed_out(files):
+def test_counters_of_rows_are_dropped(files):
     wine(id=np.arange(178)).to_csv("own.csv", index=False)
-    assert "'id' counts the rows" in fit("own.csv").err
-    assert "counts the rows" not in fit("train.csv", "--force").err
+    done = fit("own.csv", "--json")
+    assert json.loads(done.out)["columns"] == COLUMNS
+    assert "it numbers the rows" in fit("own.csv", "--force").err
+    assert fit("train.csv", "--force").err == ""

@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 pytest.importorskip("psutil")
 pytest.importorskip("benchmarks")  # not in source distributions
 
-from benchmarks import cluster, growth, passes, peers
+from benchmarks import cluster, decision_costs, decision_sets, growth, passes, peers
 from benchmarks.harness import OtherWork, scaled
 from benchmarks.kernel import Shape
 from benchmarks.rows import Recipe
@@ -75,6 +75,23 @@ def test_sizes_are_scaled():
     assert scaled(1_000_000, 1e-9, least=5) == 5
     few = peers.PEERS["broadcast"].rows(Shape(10**9, 5, 3, 4))
     assert few * 3 * 4 <= peers.MOST_CELLS < (few + 1) * 3 * 4
+
+
+def test_softmax_sets_have_the_coverage_they_are_compared_at():
+    posteriors = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.45, 0.55]])
+    codes = np.array([0, 0, 1, 0])
+    # probabilities of the true classes: 0.9, 0.7, 0.6, 0.45
+    assert decision_sets.size_of_softmax_sets(posteriors, codes, 0.75) == 0.75
+    assert decision_sets.size_of_softmax_sets(posteriors, codes, 1.0) == 5 / 4
+
+
+def test_costs_of_the_use_are_those_described():
+    tumors = decision_costs.cost_of_tumors(np.array(["benign", "malignant"]))
+    assert tumors.tolist() == [[0, 1], [10, 0]]
+    soils = decision_costs.cost_of_soils(np.array([1, 2, 3, 4, 5, 7]))
+    assert soils[2].tolist() == [1, 1, 0, 1, 1, 2]
+    assert soils[1].tolist() == [5, 0, 5, 5, 1, 5]
+    assert decision_costs.cost_of_digits(np.arange(10))[1, 7] == 36
 
 
 def test_own_work_is_not_that_of_others(monkeypatch):

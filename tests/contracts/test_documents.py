@@ -86,7 +86,7 @@ def test_picture_of_the_architecture_shows_the_layers():
 def test_the_map_of_the_paper_names_what_exists():
     page = (ROOT / "docs" / "the_paper_and_the_code.md").read_text("utf-8")
     source = ROOT / "src" / "opgd"
-    folders = ["_base", "_fit", "_model_selection", "_model_file", "_utils", "_dask"]
+    folders = ["_base", "_fit", "_model_selection", "_model_file", "_utils", "_dask", "comparison"]
     homes = {
         path.stem: f"opgd.{'.'.join(path.relative_to(source).parts)[:-3]}"
         for folder in ("experiments", "", "core")
@@ -110,7 +110,7 @@ def test_the_map_of_the_paper_names_what_exists():
 
 
 @pytest.mark.parametrize(
-    "module", ["", ".baselines", ".dask", ".datasets", ".model_file", ".plotting"]
+    "module", ["", ".baselines", ".dask", ".datasets", ".decisions", ".model_file", ".plotting"]
 )
 def test_api_page_has_every_public_name(module):
     page = (ROOT / "docs" / "api.md").read_text("utf-8")
@@ -134,9 +134,17 @@ def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch,
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     printed = capsys.readouterr().out
-    assert "OPGD" in printed
-    assert "NCA" in printed
+    assert "OPGD, 6 components" in printed
+    assert "gradient boosting" in printed
+    assert "Warning" not in printed
     assert next(tmp_path.glob("*.png")).stat().st_size > 10_000
     page = tmp_path / "digits.html"
     assert str(page) in printed.replace("\n", "")
-    assert "pixel_" in page.read_text("utf-8")
+    assert 'id="comparison"' in page.read_text("utf-8")
+
+
+def test_figure_of_the_digits_can_be_drawn(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(sys, "argv", ["digits", "--out", str(tmp_path / "digits.png")])
+    runpy.run_path(str(ROOT / "examples" / "digits.py"), run_name="__main__")
+    assert (tmp_path / "digits.png").stat().st_size > 10_000

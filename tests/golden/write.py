@@ -26,12 +26,19 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "OPGDMixture": {"n_clusters": 3, "random_state": 0},
     "OPGDClassifier": {"n_components": 2, "priors": PRIORS},
 }
+CONFORMALIZED = ["OPGDClassifier", "ReducedRankLDA", "KernelNaiveBayes"]
+
+
+def rows(first: int) -> tuple[Any, Any]:
+    """A table with names of columns, and words as labels, from this row on."""
+    iris = load_iris(as_frame=True)
+    labels = iris.target_names[iris.target]
+    return iris.data.iloc[first::ROWS_KEPT], labels[first::ROWS_KEPT]
 
 
 def training_rows() -> tuple[Any, Any]:
-    """A table with names of columns, and words as labels."""
-    iris = load_iris(as_frame=True)
-    return iris.data.iloc[::ROWS_KEPT], iris.target_names[iris.target][::ROWS_KEPT]
+    """What models are fitted to."""
+    return rows(0)
 
 
 def fitted(name: str) -> Any:
@@ -43,14 +50,15 @@ def fitted(name: str) -> Any:
         y = np.where(np.arange(len(y)) % 3 == 0, "?", y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows
-        return model.fit(X) if isinstance(model, OPGDMixture) else model.fit(X, y)
+        model = model.fit(X) if isinstance(model, OPGDMixture) else model.fit(X, y)
+    return model.conformalize(*rows(1)) if name in CONFORMALIZED else model
 
 
 def answers(model: Any) -> dict[str, Any]:
     """Predictions for some samples, as plain data."""
-    rows = training_rows()[0].iloc[::5]
+    some = training_rows()[0].iloc[::5]
     methods = [own for own in METHODS if hasattr(model, own)]
-    return {own: np.asarray(getattr(model, own)(rows)).tolist() for own in methods}
+    return {own: np.asarray(getattr(model, own)(some)).tolist() for own in methods}
 
 
 def main() -> None:

@@ -30,6 +30,8 @@ except ImportError:  # optional
 NAMES = ["a", "b", "c", "d"]
 MISSING = 3
 """The row without a value, in contents with a missing one."""
+NO_VALUE = "missing"
+"""Outcome of missing values, which some estimators accept."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,13 @@ def feature_contents() -> list[Content]:
         ("integers", whole, pa.int64(), "accepted"),
         ("booleans", [value > 0 for value in column], pa.bool_(), "accepted"),
         ("decimals", [Decimal(value) for value in whole], pa.decimal128(10, 2), "accepted"),
-        ("a missing float", _with_missing(column), pa.float64(), refused, "NaN or infinity in"),
-        ("a missing integer", _with_missing(whole), pa.int64(), refused, "NaN or infinity in"),
+        ("a missing float", _with_missing(column), pa.float64(), NO_VALUE, "NaN or infinity in"),
+        ("a missing integer", _with_missing(whole), pa.int64(), NO_VALUE, "NaN or infinity in"),
         (
             "a missing boolean",
             _with_missing([value > 0 for value in column]),
             pa.bool_(),
-            refused,
+            NO_VALUE,
             "NaN or infinity in",
         ),
         (
@@ -76,7 +78,7 @@ def feature_contents() -> list[Content]:
             [np.inf if i == MISSING else value for i, value in enumerate(column)],
             pa.float64(),
             refused,
-            "NaN or infinity in",
+            "infinity in",
         ),
         ("text", ["low" if value > 0 else "high" for value in column], pa.string(), refused),
         ("numbers as text", [str(value) for value in whole], pa.string(), refused),
@@ -366,11 +368,14 @@ def n_combinations() -> int:
     return len(FEATURE_CASES) * len(ESTIMATORS) + len(LABEL_CASES) * len(LABELED)
 
 
+WORDS = {"accepted": "yes", NO_VALUE: "some"}
+
+
 def _matrix(title, contents, containers, found) -> list[str]:
     held = {(content.name, container) for content, container, _ in found}
     lines = [f"| {' | '.join([title, *containers])} |", "| --- " * (1 + len(containers)) + "|"]
     for content in contents:
-        word = "yes" if content.outcome == "accepted" else f"`{content.outcome}`"
+        word = WORDS.get(content.outcome, f"`{content.outcome}`")
         cells = [word if (content.name, name) in held else "" for name in containers]
         lines.append(f"| {' | '.join([content.name, *cells])} |")
     return [*lines, ""]
@@ -386,6 +391,8 @@ def markdown() -> str:
             "an error that names the column of X, or the problem in y.",
             "A cell is empty if the container cannot hold such values or the combination is not "
             "tested. `OPGDSemiSupervised` treats missing labels as unlabeled.",
+            '"some": missing values of X are accepted by some estimators (see below), and rejected '
+            "with `ValueError` by the others.",
             f"{n_combinations()} combinations of container, content and estimator are tested "
             "(`tests/hostile/test_containers.py`).",
             "",

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from tests.hostile.outcomes import fit, frame, refused, same, table, usable, watched
-from tests.hostile.registry import hostile
+from tests.hostile.registry import allows_missing, hostile
 
 SECTION = "Prediction"
 REFUSED = "`ValueError`"
@@ -30,13 +30,28 @@ def not_fitted(model):
         refused(lambda name=name: getattr(model, name)(table()[0]), "not fitted", NotFittedError)
 
 
-@hostile("NaN or infinity", f"{REFUSED} that names the column")
-def not_finite(model):
+@hostile("infinity", f"{REFUSED} that names the column")
+def infinite_entries(model):
     X, y = frame()
     fit(model, X, y)
-    for value in (np.nan, np.inf):
-        X.loc[2, "c"] = value
+    X.loc[2, "c"] = np.inf
+    all_refuse(model, X, "infinity in 'c', first in row 2")
+
+
+@hostile(
+    "missing values in some or all features of a sample",
+    "finite probabilities given the other features where missing values are accepted, else "
+    f"{REFUSED} that names the column",
+)
+def missing_entries(model):
+    X, y = frame()
+    fit(model, X, y)
+    X.loc[2, "c"] = np.nan
+    if not allows_missing(model):
         all_refuse(model, X, "NaN or infinity in 'c', first in row 2")
+        return
+    X.loc[5] = np.nan
+    usable(model, X)
 
 
 @hostile("a sparse matrix", "`TypeError`")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
 
 import opgd.baselines
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
@@ -95,6 +96,10 @@ def partly_labeled(model) -> bool:
 
 def clusters(model) -> bool:
     return isinstance(model, OPGDMixture)
+
+
+def allows_missing(model) -> bool:
+    return get_tags(model).input_tags.allow_nan
 
 
 def takes_weights(model) -> bool:

@@ -19,7 +19,14 @@ from tests.hostile.outcomes import (
     frame,
     table,
 )
-from tests.hostile.registry import hostile, listed, name_of, without_ridge
+from tests.hostile.registry import (
+    ESTIMATORS,
+    allows_missing,
+    hostile,
+    listed,
+    name_of,
+    without_ridge,
+)
 
 SECTION = "Features"
 COLUMN_BY_COLUMN = {  # their model adds up columns, or is that of principal components
@@ -41,33 +48,65 @@ NOTHING_BORROWED = {  # a ridge or shrinkage of their own, or no covariance
 }
 UNIT_BOUND = {"CommonPrincipalComponents"}
 REFUSED = "`ValueError`"
+MISSING_ALLOWED = {name for name, model in ESTIMATORS.items() if allows_missing(model)}
 
 
-@hostile("NaN or infinity in a data frame", f"{REFUSED} that names the columns and the estimator")
-def not_finite_in_a_frame(model):
-    for value in (np.nan, np.inf, -np.inf):
+@hostile("infinity in a data frame", f"{REFUSED} that names the columns and the estimator")
+def infinite_in_a_frame(model):
+    for value in (np.inf, -np.inf):
         X, y = frame()
         X.loc[7, ["b", "d"]] = value
-        fit_refused(model, X, y, rf"'b', 'd', first in row 7. {name_of(model)}")
+        fit_refused(model, X, y, rf"infinity in 'b', 'd', first in row 7. {name_of(model)}")
 
 
-@hostile("NaN or infinity in an array", f"{REFUSED} with the index of the column")
-def not_finite_in_an_array(model):
-    for value in (np.nan, np.inf):
-        X, y = table()
-        X[3, 2] = value
-        fit_refused(model, X, y, "NaN or infinity in column 2")
+@hostile("infinity in an array", f"{REFUSED} with the index of the column")
+def infinite_in_an_array(model):
+    X, y = table()
+    X[3, 2] = np.inf
+    fit_refused(model, X, y, "infinity in column 2")
 
 
-@hostile("`None` or pandas' `NA` in a column", f"{REFUSED} that names the column")
-def missing_objects(model):
+@hostile(
+    "missing values (NaN, `None`, pandas' `NA`)",
+    f"accepted by {listed(MISSING_ALLOWED)}, see [missing values](missing_values.md); {REFUSED} "
+    "that names the column and says what to do from the others",
+)
+def missing_values(model):
     X, y = frame()
-    objects = X.astype(object)
-    objects.loc[4, "c"] = None
-    nullable = X.astype("Float64")
-    nullable.loc[4, "c"] = pd.NA
-    for own in (objects, nullable):
-        fit_refused(model, own, y, "'c', first in row 4")
+    X.loc[4, "c"] = np.nan
+    objects = X.astype(object).where(X.notna(), None)
+    for guise in (X, objects, X.to_numpy()):
+        if allows_missing(model):
+            fits(model, guise, y)
+        else:
+            fit_refused(model, guise, y, r"NaN or infinity in .*, first in row 4.*SimpleImputer")
+    if not allows_missing(model):
+        fit_refused(model, X.astype("Float64"), y, "'c', first in row 4")
+
+
+@hostile(
+    "a column, or a class in a column, without a single value",
+    "a finite fit where missing values are accepted; the column is ignored with `DataWarning`",
+    to=allows_missing,
+)
+def no_values(model):
+    X, y = table()
+    X[y == 1, 2] = np.nan
+    fits(clone(model), X, y)
+    X[:, 2] = np.nan
+    assert any("without a single value" in message for message in fits(model, X, y))
+
+
+@hostile(
+    "half of the values missing, some samples without any",
+    "a finite fit where missing values are accepted",
+    to=allows_missing,
+)
+def half_missing(model):
+    X, y = table()
+    X[np.random.default_rng(0).uniform(size=X.shape) < 0.5] = np.nan
+    X[:5] = np.nan
+    fits(model, X, y)
 
 
 @hostile("text in a column", f"{REFUSED} that names the column and quotes the first string")

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opgd.plotting import (
-    ComparisonDisplay,
-)
+from opgd.plotting import ComparisonDisplay
+from opgd.plotting.comparison import format_seconds
 
 
 def test_comparison_takes_failures_out():
@@ -17,3 +16,60 @@ def test_comparison_takes_failures_out():
     np.testing.assert_allclose(display.quartiles[0], [0.1, 0.15, 0.2, 0.25, 0.3])
     with pytest.raises(ValueError, match="no column"):
         ComparisonDisplay.from_table(table, "seconds", draw=False)
+
+
+@pytest.fixture
+def table():
+    """Three methods on four splits: the second is the best, the third not significantly worse."""
+    errors = {"bad": [0.5, 0.52, 0.51, 0.5], "good": [0.1, 0.12, 0.1, 0.14]}
+    errors["near"] = [0.12, 0.1, 0.11, 0.14]
+    rows = [
+        {"method": name, "split": split, "error": error, "seconds": 0.5}
+        for name, values in errors.items()
+        for split, error in enumerate(values)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_methods_are_sorted_and_the_best_are_bold(plt, table):
+    ax = ComparisonDisplay.from_table(table).ax_
+    labels = {text.get_text(): text.get_fontweight() for text in ax.get_yticklabels()}
+    assert labels == {"good": "bold", "near": "bold", "bad": "normal"}
+    assert [text.get_text() for text in ax.texts].count("0.50 s") == 3
+
+
+def test_bars_are_intervals_of_the_difference_around_the_mean(plt, table):
+    display = ComparisonDisplay.from_table(table)
+    best, _, worst = display.summaries
+    bars = [line.get_xdata() for line in display.ax_.lines]
+    assert any(np.allclose(bar, [best.mean] * 2) for bar in bars)
+    ends = best.mean + np.array([worst.low, worst.high])
+    assert any(np.allclose(bar, ends) for bar in bars)
+
+
+def test_times_are_drawn_without_intervals(plt, table):
+    display = ComparisonDisplay.from_table(table, "seconds")
+    assert display.ax_.get_xscale() == "log"
+    assert not display.ax_.lines
+
+
+def test_axes_of_the_caller_are_used(plt, table):
+    figure, (left, right) = plt.subplots(1, 2)
+    display = ComparisonDisplay.from_table(table, ax=right)
+    assert display.ax_ is right
+    assert display.figure_ is figure
+    assert not left.has_data()
+
+
+def test_a_display_can_be_made_of_arrays_as_in_0_1_0():
+    values = [np.array([0.4, 0.5]), np.array([0.1, np.nan])]
+    display = ComparisonDisplay(methods=["a", "b"], values=values, metric="error")
+    assert display.methods == ["a", "b"]  # b has fewer results
+    assert display.n_failed == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.0312, "0.03 s"), (2.34, "2.3 s"), (63.2, "63 s"), (np.nan, "-")]
+)
+def test_times_have_few_digits(seconds, text):
+    assert format_seconds(seconds) == text

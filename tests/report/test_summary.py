@@ -1,6 +1,7 @@
 """The numbers of a report."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import confusion_matrix, log_loss
 
@@ -98,3 +99,37 @@ def test_groups_are_left_out_together_and_must_be_known(tmp_path, rng):
     with pytest.raises(ValueError, match="groups applies to classifiers"):
         write_report(OPGDMixture(2).fit(X), X, path=path, groups=groups)
     assert not path.exists()
+
+
+@pytest.fixture(scope="module")
+def results():
+    """A comparison with a method that failed once, and a hostile name."""
+    rows = {"a <b>": [0.1, 0.2, 0.1], "other": [0.4, 0.5, np.nan]}
+    return pd.DataFrame(
+        [
+            {"method": name, "split": k, "error": error, "seconds": 1.0}
+            for name, errors in rows.items()
+            for k, error in enumerate(errors)
+        ]
+    )
+
+
+def test_a_comparison_is_summarized_and_shown(model, wine, results, tmp_path):
+    found = summarize(model, wine.data, wine.target, cv=0, comparison=results).comparison
+    assert [method.name for method in found] == ["a <b>", "other"]
+    assert found[0].winner
+    arguments = {"cv": 0, "comparison": results}
+    path = write_report(model, wine.data, wine.target, path=tmp_path / "r.html", **arguments)
+    page = path.read_text("utf-8")
+    section = page[page.index('id="comparison"') : page.index('id="projection"')]
+    assert "a &lt;b&gt;" in section
+    assert "(1 failed)" in section
+    assert section.count('class="chosen"') == 1
+
+
+def test_without_a_comparison_there_is_no_section(summary, model, wine, results):
+    assert summary.comparison is None
+    with pytest.raises(ValueError, match="no column 'error'"):
+        summarize(model, wine.data, wine.target, comparison=results.drop(columns="error"))
+    with pytest.raises(ValueError, match="comparison applies to classifiers"):
+        summarize(OPGDMixture(2).fit(wine.data), wine.data, comparison=results)

@@ -12,11 +12,15 @@ from opgd.core.types import AnyArray
 
 
 def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate `fit` so that a failure or an interrupt leaves the estimator unchanged."""
+    """Decorate `fit` so that a failure or an interrupt leaves the estimator unchanged.
+
+    Held-out samples of an earlier fit are dropped.
+    """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.__dict__.copy()
+        self.__dict__.pop("_held_out", None)
         try:
             return method(self, *args, **kwargs)
         except BaseException:
@@ -30,6 +34,14 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
 class BaseModel(BaseEstimator):
     """Base class of estimators, with validation of samples at prediction."""
 
+    _allow_missing = False
+    """Whether samples may have missing values (nan)."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allow_missing
+        return tags
+
     def _column_names(self) -> list[str]:
         """Return the names of the features for messages."""
         names = getattr(self, "feature_names_in_", None)
@@ -40,4 +52,4 @@ class BaseModel(BaseEstimator):
     def _check_rows(self, X: Any) -> AnyArray:
         """Return validated samples; raise an error if the estimator is not fitted."""
         check_is_fitted(self)
-        return validate_features(self, X, reset=False)
+        return validate_features(self, X, reset=False, allow_nan=self._allow_missing)

@@ -10,11 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from opgd._base.estimator import BaseModel
 from opgd._base.posterior import PosteriorMixin
 from opgd._base.projection import ProjectionMixin
-from opgd._dask.lazy import support_dask
+from opgd._base.shift import Drift, measure_drift
+from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.blas import one_blas_thread
-from opgd._utils.validation import check_priors
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection, mix_background
+from opgd.core.marginal import make_completion
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_COVARIANCE_CELLS = 2**26
@@ -29,6 +30,8 @@ class GaussianModel(BaseModel):
 
     def _store(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """Set fitted attributes and those derived from the projection; return all of them."""
+        if attributes["_projection"].completion is None:
+            attributes = attributes | {"_projection": complete_projection(**attributes)}
         attributes = attributes | describe_projection(self, attributes["_projection"])
         self.__dict__.update(attributes)
         return attributes
@@ -65,8 +68,28 @@ class GaussianModel(BaseModel):
         :math:`q` components. At most a fraction :math:`t` of samples drawn from the model have a
         typicality below :math:`t` (fewer if the Gaussians overlap). A sample with a typicality of
         1e-6 is far from all training samples, so its predicted probabilities are an extrapolation.
+
+        The formula assumes that the model describes new samples as well as training samples. It
+        does not if the components overfit, as they do with fewer than about ten training samples
+        per feature, or if classes are not Gaussian: many new samples then have a small typicality.
+        `OPGDClassifierCV`, and classifiers after `conformalize`, rank the distance among those of
+        held-out samples instead. With :math:`n` held-out samples at distances :math:`d_i`,
+
+        .. math::
+
+            \text{typicality} = \frac{1 + \#\{i : d_i \ge d\}}{n + 1},
+
+        so that at most a fraction :math:`t` of new samples like these have a typicality of at most
+        :math:`t`, whatever their distribution. Beyond the largest :math:`d_i` it decreases further
+        like the tail of a scaled :math:`\chi^2_q`. The distances of `OPGDClassifierCV` come from
+        models with fewer samples and are scaled down for this, so that its statement is
+        approximate.
+
         Typicality depends only on the scores; deviations orthogonal to the components are not
-        detected.
+        detected. For samples with missing values, the distance is that of the observed values, and
+        :math:`q` is the number of dimensions in which they determine the scores; among held-out
+        samples, the distance with the same :math:`\chi^2` tail probability on all components is
+        ranked.
 
         Parameters
         ----------
@@ -77,11 +100,18 @@ class GaussianModel(BaseModel):
         typicality : ndarray of shape (n_samples,)
             Values from 0 to 1.
         """
-        X = self._check_rows(X)
-        with one_blas_thread():
-            nearest = self._projection.squared_distances(X).min(axis=1)
+        nearest = self._nearest_distances(X)
+        held_out = getattr(self, "_held_out", None)
+        if held_out is not None and held_out.distances is not None:
+            return held_out.typicality(nearest, self._projection.n_components)
         probability: FloatArray = chdtrc(self._projection.n_components, nearest)
         return probability
+
+    def _nearest_distances(self, X: Any) -> FloatArray:
+        """Return squared Mahalanobis distances to the nearest Gaussian, (n,)."""
+        X = self._check_rows(X)
+        with one_blas_thread():
+            return self._projection.nearest_distances(X)
 
 
 class GaussianClassifier(PosteriorMixin, GaussianModel):
@@ -93,22 +123,68 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
         """Set the divisor of the log joints, and the share of the priors in the posteriors."""
         self._projection = replace(self._projection, temperature=temperature, background=background)
 
+    def drift(self, X: Any) -> Drift:
+        """Measure how new samples differ from the model.
+
+        Class shares of the new samples are estimated first (see `estimate_priors`), so that a
+        change of the shares alone does not count as a change of features or components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New samples; some hundreds, not one.
+
+        Returns
+        -------
+        drift : Drift
+            Tables of `features`, `components` and `classes` with the shifts of their means.
+            `opgd.plotting.DriftDisplay` draws them.
+        """
+        check_is_fitted(self)
+        return measure_drift(self, compute_eagerly(X))
+
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """Return log(pi_k phi_k) of the classes, divided by the temperature, (n, K).
 
         With a background, these are the log posteriors that contain it. Given priors replace those
         of the fit by Bayes' rule, also in the background.
         """
+        by_class = self._density_log_joint(X)
+        if self._projection.background > 0:
+            by_class = self._mix_background(by_class)
+        by_class += self._log_prior_ratios(priors)
+        return by_class
+
+    def _mix_background(self, log_joints: FloatArray) -> FloatArray:
+        return mix_background(log_joints, self._projection.background, self.priors_)
+
+    def _density_log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         with one_blas_thread():
-            by_class = self._projection.class_log_joint(X)
-        share = self._projection.background
-        if share > 0:
-            by_class = mix_background(by_class, share, self.priors_)
-        if priors is not None:
-            new = check_priors(priors, self.classes_, self.priors_)
-            by_class += np.log(new) - np.log(self.priors_)
-        return by_class
+            return self._projection.class_log_joint(X)
+
+
+def complete_projection(
+    _projection: FittedProjection,
+    _coordinates: Coordinates,
+    _covariances: FloatArray,
+    means_: FloatArray,
+    priors_: FloatArray | None = None,
+    weights_: FloatArray | None = None,
+    **_: Any,
+) -> FittedProjection:
+    """Return the projection with what samples with missing values need, from other attributes."""
+    shares = weights_ if priors_ is None else priors_
+    assert shares is not None
+    completion = make_completion(
+        _coordinates,
+        shares,
+        _projection.gaussian_classes,
+        _projection.gaussians.log_priors,
+        means_,
+        _covariances,
+    )
+    return replace(_projection, completion=completion)
 
 
 def describe_projection(estimator: Any, projection: FittedProjection) -> dict[str, AnyArray | int]:

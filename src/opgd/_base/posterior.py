@@ -6,7 +6,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
+from opgd._base.prediction_sets import PredictionSetMixin
+from opgd._base.shift import PriorShiftMixin
 from opgd._dask.lazy import compute_eagerly, support_dask
+from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
 from opgd._utils.labels import (
     encode_known_labels,
@@ -14,7 +17,7 @@ from opgd._utils.labels import (
     encode_true_labels,
     to_label_array,
 )
-from opgd._utils.validation import check_sample_weight
+from opgd._utils.validation import check_priors, check_sample_weight
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -26,7 +29,7 @@ def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
     return log_joints
 
 
-class PosteriorMixin(ClassifierMixin):
+class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
     """Mixin for classifiers that predict from log joint densities of the classes."""
 
     classes_: AnyArray
@@ -35,6 +38,14 @@ class PosteriorMixin(ClassifierMixin):
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """Return log(pi_k f_k) for samples and classes, (n, K)."""
         raise NotImplementedError
+
+    def _density_log_joint(self, X: Any) -> FloatArray:
+        """Return log(pi_k f_k) without what calibration mixes into the posteriors, (n, K)."""
+        return self._class_log_joint(X)
+
+    def _log_prior_ratios(self, priors: Any) -> FloatArray:
+        """Return the logarithms of given priors divided by those of the fit, (K,)."""
+        return np.log(check_priors(priors, self.classes_, self.priors_)) - np.log(self.priors_)
 
     def _check_labeled(
         self, X: Any, y: Any, sample_weight: Any
@@ -54,7 +65,9 @@ class PosteriorMixin(ClassifierMixin):
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        X, labels = validate_features(self, X, min_samples=2), to_label_array(y)
+        allow_nan: bool = getattr(self, "_allow_missing", False)
+        X = validate_features(self, X, min_samples=2, allow_nan=allow_nan)
+        labels = to_label_array(y)
         check_consistent_length(X, labels)
         return X, labels
 
@@ -90,8 +103,27 @@ class PosteriorMixin(ClassifierMixin):
         return by_class
 
     @support_dask
-    def predict(self, X: Any, priors: Any = None) -> AnyArray:
-        """Predict the most probable class of each sample.
+    def predict(
+        self,
+        X: Any,
+        priors: Any = None,
+        *,
+        costs: Any = None,
+        reject_cost: float | None = None,
+        reject_below: float | None = None,
+        reject_label: Any = None,
+    ) -> AnyArray:
+        r"""Predict the most probable class of each sample, or that of least expected cost.
+
+        With costs :math:`c_{kl}` of predicting class :math:`l` where :math:`k` is true, the
+        expected cost of predicting class :math:`l` for sample :math:`x_i` with posterior
+        probabilities :math:`p_{ik}` is
+
+        .. math::
+
+            \sum_k p_{ik} c_{kl}.
+
+        The class with the smallest expected cost is predicted.
 
         Parameters
         ----------
@@ -99,15 +131,34 @@ class PosteriorMixin(ClassifierMixin):
         priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
             Prior probabilities of the classes. Pass them if the class frequencies in X differ from
             those in the training data. None uses ``priors_``.
+        costs : array-like of shape (n_classes, n_classes), dict or data frame, default=None
+            Costs of true classes (rows) and predicted classes (columns), in the order of
+            ``classes_``. A dict has pairs of labels (true, predicted) as keys; correct predictions
+            that are not in it cost 0, and errors that are not in it cost 1. A pandas data frame
+            has true labels as its index and predicted labels as its columns. None means that every
+            error costs 1, so that the most probable class is predicted.
+        reject_cost : float, default=None
+            Cost of rejecting a sample. Samples for which every prediction has a larger expected
+            cost are rejected.
+        reject_below : float, default=None
+            Samples whose predicted class has a probability below this are rejected.
+        reject_label : object, default=None
+            Label of rejected samples; it must not be a class. Required to reject.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Predicted labels, from ``classes_``.
+            Predicted labels, from ``classes_``, or `reject_label`.
         """
-        codes = np.argmax(self._class_log_joint(X, priors), axis=1)
-        labels: AnyArray = self.classes_[codes]
-        return labels
+        if costs is None and reject_cost is None and reject_below is None and reject_label is None:
+            codes = np.argmax(self._class_log_joint(X, priors), axis=1)
+            labels: AnyArray = self.classes_[codes]
+            return labels
+        log_posteriors = normalize_log_joints(self._class_log_joint(X, priors))
+        rule = make_rule(self.classes_, costs, reject_cost, reject_below, reject_label)
+        if costs is not None and priors is None and getattr(self, "class_weight", None) is not None:
+            warn_about_class_weight()
+        return rule.decide(np.exp(log_posteriors))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the accuracy: the share of samples whose class is predicted correctly.

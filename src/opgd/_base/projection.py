@@ -7,6 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from opgd._dask.lazy import support_dask
 from opgd._utils.blas import one_blas_thread
+from opgd.core.fitted import FittedProjection
 from opgd.core.scoring import project_samples
 from opgd.core.types import AnyArray, FloatArray
 
@@ -29,7 +30,8 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def transform(self, X: Any) -> AnyArray:
         """Compute the scores of samples on the components, ``X @ components_.T``.
 
-        Samples are not centered.
+        Samples are not centered. For samples with missing values (nan), where the estimator
+        supports them, scores are conditional means given the observed values.
 
         Parameters
         ----------
@@ -41,4 +43,11 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         X = self._check_rows(X)
         with one_blas_thread(), np.errstate(over="ignore"):  # scores may overflow in float32
-            return project_samples(X, self.components_).astype(X.dtype, copy=False)
+            return self._scores(X).astype(X.dtype, copy=False)
+
+    def _scores(self, X: AnyArray) -> FloatArray:
+        """Return the scores of validated samples in float64."""
+        projection: FittedProjection | None = getattr(self, "_projection", None)
+        if projection is None:
+            return project_samples(X, self.components_)
+        return projection.scores(X)

@@ -11,7 +11,7 @@ from opgd._fit.exploration import MAX_RUNS
 from opgd._fit.initialization import COMPONENT_INITS, Start, has_names, make_starts
 from opgd._fit.normal_form import describe_gaussians, order_result
 from opgd._fit.problem import Problem, default_n_components, limit_n_components
-from opgd._fit.search import search
+from opgd._fit.search import SearchResult, search
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress
 from opgd._utils.validation import (
     check_choice,
@@ -28,6 +28,8 @@ from opgd.core.types import AnyArray, FloatArray
 
 class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
     """Classifier with the parameters of the search for a projection."""
+
+    _allow_missing = True
 
     n_components: int | None
     covariance_type: str
@@ -108,9 +110,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             # given components are a better start than those of a subsample
             subsample=self.subsample and has_names(self.init) and last is None,
         )
-        directions, summary = order_result(problem, result.best)
-        summary |= {"search_": result.table, "ridge_": float(problem.ridge)}
-        return directions, summary, notes
+        return *summarize_search(problem, result), notes
 
     def _count_components(self, problem: Problem) -> tuple[int, list[str]]:
         rank, n_requested = problem.coordinates.rank, self.n_components
@@ -138,3 +138,9 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
         if not has_names(init):
             init = check_components_init(init, self.n_components, self.n_features_in_)
         return make_starts(problem, init, n_components, rng)
+
+
+def summarize_search(problem: Problem, result: SearchResult) -> tuple[FloatArray, dict[str, Any]]:
+    """Return ordered directions and fitted attributes from the result of a search."""
+    directions, summary = order_result(problem, result.best)
+    return directions, summary | {"search_": result.table, "ridge_": float(problem.ridge)}

@@ -17,6 +17,7 @@ from dask.delayed import delayed
 
 from opgd._utils.blas import one_blas_thread
 from opgd.core.engines import Answer, Engine, RowBlock, RowEngine, Sums
+from opgd.core.gaps import Gaps
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FAN_IN = 8
@@ -31,6 +32,7 @@ class Part(NamedTuple):
     X: AnyArray
     labels: IntArray
     weights: FloatArray | None
+    gaps: Gaps | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Pass:
             center=self.center,
             subtract=self.subtract,
             first_row=first_row,
+            gaps=part.gaps,
         ).with_block_rows(self.least_block_rows)
 
 
@@ -75,7 +78,9 @@ class DaskEngine(Engine):
         center: FloatArray | None = None,
         subtract: bool = False,
         least_block_rows: int = 0,
+        incomplete: bool = False,
     ) -> None:
+        self.incomplete = incomplete
         self.parts, self.lengths = parts, lengths
         self.first_rows = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         self.n_samples, self.n_features = int(lengths.sum()), n_features
@@ -101,6 +106,7 @@ class DaskEngine(Engine):
                 "center",
                 "subtract",
                 "least_block_rows",
+                "incomplete",
             )
         }
         return DaskEngine(**(settings | changes))
@@ -142,6 +148,13 @@ class DaskEngine(Engine):
             least_block_rows=0,
         )
 
+    def fill_gaps(self, function: Callable[[RowBlock], FloatArray]) -> "DaskEngine":
+        function_task, shared = self._make_shared_tasks(function)
+        fill_part = delayed(_fill_part, pure=False)
+        parts = [fill_part(part, function_task, shared) for part in self.parts]
+        n_bytes = self.n_samples * self.n_features * self.dtype.itemsize
+        return self._replace(parts=persist_if_small(parts, n_bytes), incomplete=True)
+
     def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
@@ -160,6 +173,14 @@ class DaskEngine(Engine):
             [rows + first for rows, first in zip(found, self.first_rows, strict=True)]
         )
 
+    def hide_labels(self, positions: IntArray) -> "DaskEngine":
+        which = np.searchsorted(self.first_rows, positions, side="right") - 1
+        hide = delayed(_hide_part_labels, pure=False)
+        parts = list(self.parts)
+        for k in np.unique(which):
+            parts[k] = hide(parts[k], positions[which == k] - self.first_rows[k])
+        return self._replace(parts=parts, partly_labeled=True)
+
     def select_rows(self, positions: IntArray) -> RowEngine:
         which = np.searchsorted(self.first_rows, positions, side="right") - 1
         select = delayed(_select_part_rows, pure=False)
@@ -171,7 +192,13 @@ class DaskEngine(Engine):
         )
         X, labels = (np.concatenate([part[i] for part in selections]) for i in (0, 1))
         weights = [part.weights for part in selections if part.weights is not None]
-        selection = Part(X, labels, np.concatenate(weights) if weights else None)
+        gaps = [part.gaps for part in selections if part.gaps is not None]
+        selection = Part(
+            X,
+            labels,
+            np.concatenate(weights) if weights else None,
+            Gaps.concatenate(gaps) if gaps else None,
+        )
         return Pass(self.center, self.subtract, 0).engine(selection)
 
 
@@ -191,8 +218,13 @@ def _add_sums(sums: list[Any]) -> Any:
 
 def _map_part(part: Part, function: Answer, shared: Pass) -> Part:
     with one_blas_thread():
-        rows = shared.engine(part).mapped(function).X
-    return Part(rows, part.labels, part.weights)
+        mapped = shared.engine(part).mapped(function)
+    return Part(mapped.X, part.labels, part.weights, mapped.gaps)
+
+
+def _fill_part(part: Part, function: Any, shared: Pass) -> Part:
+    with one_blas_thread():
+        return part._replace(gaps=shared.engine(part).fill_gaps(function).gaps)
 
 
 def _count_columns(part: Part) -> int:
@@ -209,9 +241,15 @@ def _find_accepted(part: Part, accept: Any, step: int, n_before: int) -> IntArra
     return found[-n_before % step :: step]
 
 
+def _hide_part_labels(part: Part, rows: IntArray) -> Part:
+    labels = part.labels.copy()
+    labels[rows] = -1
+    return part._replace(labels=labels)
+
+
 def _select_part_rows(part: Part, rows: IntArray) -> Part:
-    weights = None if part.weights is None else part.weights[rows]
-    return Part(part.X[rows], part.labels[rows], weights)
+    selected = Pass(np.zeros(part.X.shape[1]), False, 0).engine(part).select_rows(rows)
+    return Part(selected.X, selected.labels, selected.weights, selected.gaps)
 
 
 def persist_if_small(parts: list[Any], n_bytes: float) -> list[Any]:

@@ -34,7 +34,7 @@ class PartSummary(NamedTuple):
     n_columns: int
     dtype: Any
     lengths: dict[str, int]  # of y and sample_weight, if given
-    not_finite: IntArray  # columns with values that are not finite
+    not_finite: IntArray  # columns with values that are infinite, or missing if that is invalid
     labels: AnyArray  # distinct labels of rows with a positive weight
     bad_weights: str  # what is wrong with the weights, or empty
     n_present: int  # number of rows with a positive weight
@@ -108,8 +108,9 @@ def validate_dask_input(
     if _has_known_lengths(X):
         raw = persist_if_small(raw, X.nbytes)
     summarize = delayed(_summarize_part, pure=False)
-    summaries = dask.compute(*[summarize(part, y is not None) for part in raw])
-    _check_parts(list(summaries), names)
+    allow_nan: bool = estimator._allow_missing
+    summaries = dask.compute(*[summarize(part, y is not None, allow_nan) for part in raw])
+    _check_parts(list(summaries), names, allow_nan)
     if not allow_missing_labels:
         _check_labels(list(summaries))
     n_bytes = sum(summary.n_bytes for summary in summaries)
@@ -204,8 +205,9 @@ def _make_raw_part(X: Any, y: Any, weights: Any) -> RawPart:
     return RawPart(rows, labels, weights)
 
 
-def _summarize_part(part: RawPart, with_labels: bool) -> PartSummary:
+def _summarize_part(part: RawPart, with_labels: bool, allow_nan: bool) -> PartSummary:
     X, labels, weights = part
+    invalid = np.isinf(X) if allow_nan else ~np.isfinite(X)
     present = slice(None) if weights is None else weights > 0
     row_weights = np.ones(len(X)) if weights is None else weights
     bad_weights = ""
@@ -224,7 +226,7 @@ def _summarize_part(part: RawPart, with_labels: bool) -> PartSummary:
         n_columns=X.shape[1],
         dtype=X.dtype,
         lengths=lengths,
-        not_finite=np.flatnonzero(~np.isfinite(X).all(axis=0)) if len(X) else np.empty(0, np.intp),
+        not_finite=np.flatnonzero(invalid.any(axis=0)),
         labels=_find_distinct(labels[present]) if with_labels and consistent else np.empty(0),
         bad_weights=bad_weights,
         n_present=int(np.sum(row_weights > 0)),
@@ -242,7 +244,7 @@ def _find_distinct(labels: AnyArray) -> AnyArray:
         return np.array(list(dict.fromkeys(labels.tolist())), dtype=object)
 
 
-def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
+def _check_parts(summaries: list[PartSummary], names: list[str], allow_nan: bool) -> None:
     """Raise ValueError for parts that are inconsistent, not finite, or without samples."""
     for number, summary in enumerate(summaries):
         for name, length in summary.lengths.items():
@@ -257,8 +259,8 @@ def _check_parts(summaries: list[PartSummary], names: list[str]) -> None:
     if columns:
         listed = list_names([names[j] for j in columns])
         raise ValueError(
-            f"Input X contains NaN or infinity in {listed}; impute the invalid entries or "
-            "drop those samples."
+            f"Input X contains {'' if allow_nan else 'NaN or '}infinity in {listed}; impute the "
+            "invalid entries or drop those samples."
         )
     n_rows = sum(summary.n_rows for summary in summaries)
     if n_rows < 2:

@@ -25,8 +25,11 @@ def warn_about_data(
     frame = problem.frame
     notes = list(notes)
     hint = f"; {advice}" if advice else ""
-    if len(frame.constant):
-        notes.append(f"Loadings are zero for constant columns: {_list(columns, frame.constant)}")
+    constant = np.setdiff1d(frame.constant, frame.empty)
+    if len(frame.empty):
+        notes.append(f"Columns without a single value are ignored: {_list(columns, frame.empty)}")
+    if len(constant):
+        notes.append(f"Loadings are zero for constant columns: {_list(columns, constant)}")
     if len(frame.collinear):
         notes.append(
             "Loadings are shared among collinear columns (linear combinations of the others): "

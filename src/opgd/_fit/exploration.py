@@ -101,6 +101,8 @@ class Explorer:
     runs: list[Run] = field(default_factory=list)
     n_evaluations: int = 0
     stopped: bool = False
+    separated: bool = False
+    """Whether the best start separates the classes of the objective's samples."""
 
     def __post_init__(self) -> None:
         priors = self.problem.priors
@@ -113,8 +115,8 @@ class Explorer:
         names = ["lda", "pca", "pruned"] if self.max_iter else ["lda", "pca"]
         best = self._run_batch(names, KEPT_FIRST, None)
         for _ in range(1, MAX_PRELIMINARY_BATCHES if self.preliminary else MAX_BATCHES):
-            settled = best.n_found >= ENOUGH or best.value > -SEPARATED * self.entropy
-            if settled or self.stopped or not self.max_iter:
+            self.separated = best.value > -SEPARATED * self.entropy
+            if best.n_found >= ENOUGH or self.separated or self.stopped or not self.max_iter:
                 break
             names = ["random"] * RANDOM_STARTS + ["pruned random"]
             best = self._run_batch(names, KEPT_LATER, best)
@@ -276,8 +278,6 @@ class NoiseStop:
     sample: Objective
     report: Callable[[FloatArray, float], None] | None = None
     """Another callback, which is called first."""
-    relative: bool = False
-    """Whether gains must be below 1 / sqrt(m) of the value too: later, if classes separate well."""
     values: list[float] = field(default_factory=list)
     reached: bool = False
 
@@ -286,7 +286,6 @@ class NoiseStop:
             self.report(directions, value)
         self.values.append(value)
         deviation = NOISE * np.sqrt(abs(value))
-        deviation = min(deviation, abs(value)) if self.relative else deviation
         least = deviation / np.sqrt(self.sample.engine.n_samples)
         before = self.values[-1 - NOISE_ITERATIONS :][0]
         if len(self.values) > NOISE_ITERATIONS and value - before < least:

@@ -19,6 +19,7 @@ from opgd.core.em import Constraints, MixtureResult, estimate_gaussians, fit_mix
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS, Form, ProjectedGaussians
 from opgd.core.kernels import log_sum
+from opgd.core.missing import Constrain
 from opgd.core.moments import Moments, one_group
 from opgd.core.regularization import whiten_classes
 from opgd.core.scoring import scores_log_joint
@@ -49,6 +50,7 @@ class FirstMixture:
     log_likelihood: float = np.nan  # mean log density of the sphered samples
     n_parameters: int = 0
     log_certainty: float = 0.0  # mean log of the largest posterior probability
+    constrain: Constrain | None = None  # M-step of the structure, with the prior
 
     def criteria(self, count: float, log_volume: float = 0.0) -> dict[str, float]:
         """Return BIC, ICL and AIC for `count` samples.
@@ -145,20 +147,30 @@ class StructureFit:
     def describe(self, frame: Frame) -> FirstMixture:
         """Convert the mixture to one of sphered samples."""
         gaussians, (rank, _) = self.result.gaussians, self.to_rows.shape
-        covariances, n_clusters = gaussians.variances, len(gaussians.means)
-        if covariances.ndim == 2:
-            covariances = covariances[:, :, None] * np.eye(rank)
-        shares = np.exp(gaussians.log_priors)
-        moments = make_moments(frame, shares / shares.sum(), gaussians.means, covariances)
-        back = np.asarray(np.linalg.inv(self.to_rows), dtype=np.float64)
+        n_clusters, shares = len(gaussians.means), np.exp(gaussians.log_priors)
+        moments = make_moments(
+            frame, shares / shares.sum(), gaussians.means, gaussians.full_covariances
+        )
         log_volume = float(np.linalg.slogdet(self.to_rows)[1])
         kind = STRUCTURES[self.name]
         return FirstMixture(
             self.name,
-            moments.mapped(back),
+            moments.mapped(self.to_sphered),
             self.result.log_likelihood - 0.5 * rank * LOG_TWO_PI + log_volume,
             n_clusters * (rank + 1) - 1 + kind.count_parameters(n_clusters, rank),
+            constrain=self.constrain,
         )
+
+    @property
+    def to_sphered(self) -> FloatArray:
+        """Return the inverse of `to_rows`."""
+        return np.asarray(np.linalg.inv(self.to_rows), dtype=np.float64)
+
+    def constrain(self, moments: Moments) -> Moments:
+        """Replace covariances of sphered samples by those of the M-step of the structure."""
+        mapped = moments.mapped(self.to_rows)
+        gaussians = estimate_gaussians(mapped, _get_form(self.name), self.constraints)
+        return replace(mapped, covariances=gaussians.full_covariances).mapped(self.to_sphered)
 
 
 def run_em(

@@ -28,6 +28,7 @@ from opgd._fit.first_mixtures import (
     make_moments,
     make_single_gaussian,
 )
+from opgd._fit.incomplete_mixtures import fit_incomplete
 from opgd._fit.regularizer import Regularizer
 from opgd._utils.labels import encode_groups
 from opgd.core.coordinates import Frame, sphered_coordinates
@@ -76,15 +77,22 @@ class Starts:
 
     def make_mixtures(self, n_clusters: int) -> list[FirstMixture]:
         """Compute the mixtures from which to search for a projection, as `init` specifies."""
+        if hasattr(self.init, "fit"):
+            return [FirstMixture("given", _convert_mixture(self.frame, self.init, n_clusters))]
+        mixtures = self._fit_completed(n_clusters)
+        if self.frame.engine.incomplete:
+            mixtures = [fit_incomplete(self.frame, mixture) for mixture in mixtures]
+        return mixtures
+
+    def _fit_completed(self, n_clusters: int) -> list[FirstMixture]:
+        """Compute mixtures of the samples, in which estimates replace missing entries."""
         frame, init = self.frame, self.init
-        if hasattr(init, "fit"):
-            return [FirstMixture("given", _convert_mixture(frame, init, n_clusters))]
-        if not isinstance(init, str):
-            groups = [_convert_groups(frame, init, n_clusters)]
-            return self._fit_groups(groups, AFFINE)
-        self._check_distinct(n_clusters)
+        given = None if isinstance(init, str) else _convert_groups(frame, init, n_clusters)
         if n_clusters == 1:
             return [make_single_gaussian(frame)]
+        if given is not None:
+            return self._fit_groups([given], AFFINE)
+        self._check_distinct(n_clusters)
         groups = [
             group_moments(RowEngine(self.rows, labels), n_clusters, RowBlock.centered)
             for labels in self._assign_rows(n_clusters)
@@ -158,7 +166,8 @@ def draw_rows(frame: Frame) -> FloatArray:
     n_drawn = min(MAX_ROWS, max(1, round(engine.count)))
     places = (np.arange(n_drawn) + 0.5) / n_drawn * cumulative[-1]
     indices = order[np.minimum(np.searchsorted(cumulative, places), engine.n_samples - 1)]
-    rows = (np.asarray(engine.X[indices], dtype=np.float64) - engine.center) @ sphering
+    drawn = engine.select_rows(indices).X
+    rows = (np.asarray(drawn, dtype=np.float64) - engine.center) @ sphering
     return rows[np.lexsort(_round_rows(rows).T[::-1])]  # sort rows with equal keys as well
 
 

@@ -12,6 +12,7 @@ from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.engines import Engine
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
+from opgd.core.marginal import Completion, make_completion
 from opgd.core.moments import Moments
 from opgd.core.objective import Objective
 from opgd.core.regularization import Whitening, shrink_to_classes, whiten_classes
@@ -98,6 +99,20 @@ class Problem:
             self.objective.gaussians(directions),
             FORMS[self.objective.form.name],
             self.gaussian_classes,
+            completion=self.completion,
+        )
+
+    @property
+    def completion(self) -> Completion:
+        """Return the Gaussians of whole samples, for samples with missing entries."""
+        moments = self.objective.moments
+        return make_completion(
+            self.coordinates,
+            self.priors,
+            self.gaussian_classes,
+            self.objective.log_priors,
+            self.coordinates.raw_means(moments.means),
+            moments.covariances,
         )
 
 

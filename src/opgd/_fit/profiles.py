@@ -27,7 +27,7 @@ class ClusterProfile:
     features : list of str
         Names of the features.
     means : ndarray of shape (n_features,)
-        Means of the features.
+        Means of the features, over the samples in which they are not missing.
     differences : ndarray of shape (n_features,)
         Differences between the mean and the mean of all other clusters, in standard deviations
         within the two groups.
@@ -94,18 +94,26 @@ def profile_clusters(
 
 
 def _average(X: AnyArray) -> FloatArray:
-    if not len(X):
-        return np.full(X.shape[1], np.nan)
-    means: FloatArray = np.mean(X, axis=0, dtype=np.float64)
-    return means
+    """Return the mean of the observed values of each feature, nan without any, (p,)."""
+    counts = _count_observed(X)
+    sums = np.nansum(X, axis=0, dtype=np.float64)
+    return np.divide(sums, counts, out=np.full(X.shape[1], np.nan), where=counts > 0)
+
+
+def _count_observed(X: AnyArray) -> IntArray:
+    counts: IntArray = np.sum(~np.isnan(X), axis=0)
+    return counts
 
 
 def _standardize_differences(members: AnyArray, others: AnyArray) -> FloatArray:
     """Return (mean - mean of others) / pooled standard deviation, 0 where it is not defined."""
-    if not len(members) or not len(others):
-        return np.zeros(members.shape[1])
-    steps = _average(members) - _average(others)
-    squares = [np.var(rows, axis=0, dtype=np.float64) * len(rows) for rows in (members, others)]
-    deviations = np.sqrt((squares[0] + squares[1]) / (len(members) + len(others)))
+    means = [_average(rows) for rows in (members, others)]
+    steps = np.nan_to_num(means[0] - means[1])
+    squares = [
+        np.nansum((rows - mean) ** 2, axis=0, dtype=np.float64)
+        for rows, mean in zip((members, others), means, strict=True)
+    ]
+    counts = _count_observed(members) + _count_observed(others)
+    deviations = np.sqrt((squares[0] + squares[1]) / np.maximum(counts, 1))
     flat = np.where(steps == 0, 0.0, np.sign(steps) * np.inf)
     return np.divide(steps, deviations, out=flat, where=deviations > 0)

@@ -28,6 +28,7 @@ from opgd.core.engines import RowBlock
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_features
+from opgd.core.marginal import BlockObserver, make_completion, observe_blocks
 from opgd.core.moments import Memberships, Moments
 from opgd.core.objective import Objective
 from opgd.core.penalties import Orthonormality
@@ -60,7 +61,10 @@ class RefinedMixture:
     @property
     def posteriors(self) -> Memberships:
         """Return a function from a block to probabilities of the clusters, (C, n_rows)."""
-        objective = self.problem.objective
+        objective, observe = self.problem.objective, self.observe
+        if observe is not None:
+            converted = observe.observer.convert(self.mixture.gaussians)
+            return lambda block: observe(block)[0].posteriors(converted)[0]
         form, components = objective.form, self.directions @ objective.whitener.T
         theta = form.theta(self.mixture.gaussians)
 
@@ -70,8 +74,15 @@ class RefinedMixture:
         return posteriors
 
     @property
+    def observe(self) -> BlockObserver | None:
+        """Return the observer of the scores if samples have missing entries."""
+        return _observe_scores(self.problem, self.directions)
+
+    @property
     def width(self) -> int:
         """Return the buffer cells per row that the posteriors need, as in `Engine.sum`."""
+        if (observe := self.observe) is not None:
+            return observe.width
         q, C = len(self.directions), len(self.mixture.gaussians.means)
         return self.problem.objective.form.n_functions(q) + C
 
@@ -105,6 +116,8 @@ class RefinedMixture:
     @property
     def log_likelihood(self) -> float:
         """Return the mean log density of the samples in the space of the features."""
+        if self.problem.frame.engine.incomplete:
+            return self.mixture.log_likelihood  # of the observed entries
         return self.density.mean_log_density(self.mixture.log_likelihood)
 
 
@@ -174,7 +187,17 @@ def make_unprojected_mixture(frame: Frame, clusters: Moments) -> FittedProjectio
     gaussians = ProjectedGaussians(np.log(clusters.priors), regular.means, regular.covariances)
     each = np.arange(clusters.n_groups)
     components = whitening.coordinates.matrix.T
-    return FittedProjection(frame.center, components, gaussians, FORMS["full"], each)
+    completion = make_completion(
+        whitening.coordinates,
+        clusters.priors,
+        each,
+        gaussians.log_priors,
+        whitening.coordinates.raw_means(regular.means),
+        regular.covariances,
+    )
+    return FittedProjection(
+        frame.center, components, gaussians, FORMS["full"], each, completion=completion
+    )
 
 
 def refine(
@@ -198,23 +221,33 @@ def refine(
     ).best
     directions, summary = order_result(problem, result)
     objective = problem.objective
-    scores = score_engine(objective.engine, directions @ objective.whitener.T)
     components = problem.coordinates.components(directions)
     constraints = regularizer.constrain(
         sphered_coordinates(problem.frame).directions(components),
         len(problem.priors),
         diagonal=objective.form.name == "diag",
     )
+    observe, samples = _observe_scores(problem, directions), objective.engine
+    if observe is None:
+        samples = score_engine(samples, directions @ objective.whitener.T)
     mixture = fit_mixture(
-        scores,
+        samples,
         np.eye(len(directions)),
         objective.gaussians(directions),
         objective.form,
         tol=EM_TOL,
         constraints=constraints,
+        observe=observe,
     )
     summary["objective_"] = result.value * objective.engine.total_weight
     return RefinedMixture(problem, directions, mixture, summary)
+
+
+def _observe_scores(problem: Problem, directions: FloatArray) -> BlockObserver | None:
+    """Return the observer of the scores if samples have missing entries."""
+    if not problem.frame.engine.incomplete:
+        return None
+    return observe_blocks(problem.frame, problem.coordinates.components(directions))
 
 
 def next_clusters(refined: RefinedMixture) -> Moments:

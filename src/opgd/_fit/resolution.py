@@ -68,6 +68,7 @@ def measure_resolution(engine: Engine) -> Resolution:
 
 
 def _measure_column(values: FloatArray) -> tuple[int, float, float]:
+    values = values[~np.isnan(values)]
     distinct = np.unique(values).astype(np.float64)
     if len(distinct) < 2:
         return len(distinct), 0.0, 0.0

@@ -12,26 +12,33 @@ from opgd._fit.initialization import Start
 from opgd._fit.problem import Problem
 from opgd._utils.warnings import warn_not_converged
 from opgd.core import starts
-from opgd.core.curvature import estimate_scaling
+from opgd.core.engines import Engine
 from opgd.core.objective import Objective
-from opgd.core.solvers import SolverResult, join_runs, maximize, select_best_run
+from opgd.core.sampled_search import SampledSearch
+from opgd.core.solvers import (
+    CALLBACK,
+    NO_PROGRESS,
+    SolverResult,
+    join_runs,
+    maximize,
+    select_best_run,
+)
 from opgd.core.types import FloatArray
 
 RACE_ITERATIONS = 10
 MANY_ROWS = 100_000
-"""Number of samples from which a search starts on subsamples."""
+"""Number of samples from which a search starts on a subsample."""
 FIRST_SAMPLE = 10_000
 ROWS_PER_COEFFICIENT = 15
 """Minimum number of samples in a subsample per coefficient of the projection."""
-SAMPLE_GROWTH = 5
-LEAST_GROWTH = 2
+SAMPLE_GROWTH = 2.5
 LARGEST_SAMPLE = 0.25
 MAX_SAMPLE_CELLS = 2**23
 """Maximum number of entries of a subsample, which is copied into memory (64 MB)."""
-PRODUCTS = 40
-"""Number of Hessian-vector products on the largest subsample that scale the variables."""
 FINALISTS = 2
-"""Number of optima of the first subsample that are compared again on the next one."""
+"""Number of optima of the first subsample that are compared again on all samples."""
+FINALIST_ITERATIONS = 2
+"""Number of iterations on all samples after which they are compared."""
 
 
 @dataclass(frozen=True)
@@ -65,28 +72,27 @@ def search(
     objective = problem.objective
     n_samples = objective.engine.n_samples
     n_components = initial if isinstance(initial, int) else len(initial[0].directions)
-    samples: tuple[Objective, ...] = ()
+    sizes: list[int] = []
     if subsample and max_iter:
-        samples = growing_samples(objective, n_components * problem.coordinates.rank)
-    curvature = samples[-1] if samples else None
-    climber = _Climber(objective, max_iter, tol, on_iteration, samples, curvature)
+        sizes = sample_sizes(objective.engine, n_components * problem.coordinates.rank)
+    climber = _Climber(objective, max_iter, tol, on_iteration, sizes)
     if isinstance(initial, int):
         explorer = Explorer(
             problem,
-            samples[0] if samples else objective,
+            climber.first_sample() if sizes else objective,
             n_components,
             max_iter,
             tol,
             on_iteration,
             subsample,
-            preliminary=bool(samples),
+            preliminary=bool(sizes),
         )
         best, runs = explorer.explore(), explorer.runs
-        if samples and not explorer.stopped:
-            rest = replace(climber, samples=samples[1:]).climb(
-                explorer.rank_optima(FINALISTS), "all samples"
-            )
-            best = replace(rest, n_evaluations=rest.n_evaluations + best.n_evaluations)
+        if sizes and not explorer.stopped:
+            optima, few = explorer.rank_optima(FINALISTS), FINALIST_ITERATIONS
+            if explorer.separated:  # the subsample does not rank starts: run two to the end
+                optima, few = [starts.lda_axes(problem.classes, n_components), optima[0]], max_iter
+            best = join_costs(climber.finish(optima, "all samples", few), best)
             runs = [*runs, Run("all samples", best.directions, best, n_samples)]
     else:
         best = climber.race(initial)
@@ -107,21 +113,32 @@ def search(
     return SearchResult(replace(best, n_evaluations=n_evaluations), table)
 
 
+def search_once(
+    problem: Problem, initial: Sequence[Start], *, max_iter: int, tol: float, subsample: bool
+) -> FloatArray:
+    """Return the directions found by one search that reports nothing, for trial fits."""
+    objective = problem.objective
+    sizes: list[int] = []
+    if subsample and max_iter:
+        sizes = sample_sizes(objective.engine, initial[0].directions.size)
+    climber = _Climber(objective, max_iter, tol, lambda *_: None, sizes)
+    return climber.race(initial).directions
+
+
 @dataclass(frozen=True)
 class _Climber:
-    """Solver with fixed settings, which runs on subsamples first if there are any."""
+    """Solver with fixed settings, which uses subsamples if there are many samples."""
 
     objective: Objective
     max_iter: int
     tol: float
     on_iteration: OnIteration
-    samples: tuple[Objective, ...] = ()
-    curvature: Objective | None = None
-    """The objective on a subsample, whose curvature scales the search on all samples."""
+    sizes: Sequence[int] = ()
+    """Sizes of subsamples; empty if all iterations are on all samples."""
 
     def race(self, initial: Sequence[Start]) -> SolverResult:
         """Run a few iterations from every start, and continue the best run."""
-        if self.samples or len(initial) == 1:
+        if self.sizes or len(initial) == 1:
             return self.climb([start.directions for start in initial], "search 1")
         few = min(RACE_ITERATIONS, self.max_iter)
         best = select_best_run(
@@ -133,65 +150,77 @@ class _Climber:
         return join_runs(best, rest)
 
     def climb(self, initial: list[FloatArray], name: str) -> SolverResult:
-        """Optimize on growing subsamples, then on all samples with the curvature of the largest.
+        """Optimize on a subsample, if there are many samples, then on all samples.
 
-        If there are several starts, the first subsample selects the best one.
+        If there are several starts, the subsample selects the best one.
         """
-        n_evaluations = 0
-        for sample in self.samples:
-            runs = [self._run_on_sample(sample, start) for start in initial]
-            n_evaluations += sum(run.n_evaluations for run in runs)
-            initial = [max(runs, key=lambda run: run.value).directions]
-        start = self._normalize(initial[0]) if self.curvature else initial[0]
-        result = self._run(start, name, self.max_iter)
-        return replace(result, n_evaluations=n_evaluations + result.n_evaluations)
+        if not self.sizes:
+            return self._run(initial[0], name, self.max_iter)
+        sample = self.first_sample()
+        best = select_best_run([self._run_on_sample(sample, start) for start in initial])
+        return join_costs(self.finish([best.directions], name, self.max_iter), best)
+
+    def first_sample(self) -> Objective:
+        """Return the objective on a subsample drawn with equal probabilities."""
+        return replace(self.objective, engine=self.objective.engine.sample(self.sizes[0]))
+
+    def finish(self, initial: list[FloatArray], name: str, few: int) -> SolverResult:
+        """Optimize on all samples with steps from subsamples, then without them.
+
+        If there are several starts, the best one after `few` iterations is continued.
+        """
+        searches, stopped = [], False
+        for number, start in enumerate(initial):
+            if not stopped:
+                searches.append(self._start(start, name, number))
+                searches[-1].run(min(few, self.max_iter))
+                stopped = searches[-1].message == CALLBACK
+        if not stopped:
+            max(searches, key=lambda search: search.value).run(self.max_iter)
+        result = select_best_run([search.result for search in searches])
+        if result.message == NO_PROGRESS:  # on samples
+            rest = self._run(result.directions, name, self.max_iter - result.n_iter)
+            result = join_runs(result, rest)
+        return result
+
+    def _start(self, start: FloatArray, name: str, number: int) -> SampledSearch:
+        report = partial(self.on_iteration, f"{name}, start {number + 1}" if number else name)
+        return SampledSearch(
+            self.objective, start, self.sizes[1:], tol=self.tol, on_iteration=report
+        )
 
     def _run_on_sample(self, sample: Objective, start: FloatArray) -> SolverResult:
         return maximize(
-            sample,
-            self._normalize(start),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            on_iteration=NoiseStop(sample, relative=True),
+            sample, start, max_iter=self.max_iter, tol=self.tol, on_iteration=NoiseStop(sample)
         )
 
     def _run(self, start: FloatArray, name: str, max_iter: int) -> SolverResult:
-        make_scaling = None
-        if self.curvature is not None:
-            n_products = max(1, min(PRODUCTS, MAX_SAMPLE_CELLS // start.size))
-            make_scaling = partial(estimate_scaling, self.curvature, n_products)
         return maximize(
             self.objective,
             start,
             max_iter=max_iter,
             tol=self.tol,
             on_iteration=partial(self.on_iteration, name),
-            make_scaling=make_scaling,
         )
 
-    def _normalize(self, directions: FloatArray) -> FloatArray:
-        """Scale directions to length one, if the objective ignores their lengths."""
-        return directions if self.objective.penalty else starts.normalize_rows(directions)
+
+def join_costs(result: SolverResult, earlier: SolverResult) -> SolverResult:
+    """Return a result with the evaluations of an earlier search on a subsample included."""
+    return replace(result, n_evaluations=result.n_evaluations + earlier.n_evaluations)
 
 
-def growing_samples(objective: Objective, n_coefficients: int) -> tuple[Objective, ...]:
-    """Return the objective on subsamples of growing size; empty if there are few samples.
-
-    Moments and priors are those of all samples.
-    """
-    engine = objective.engine
+def sample_sizes(engine: Engine, n_coefficients: int) -> list[int]:
+    """Return the sizes of subsamples, ascending; empty if there are few samples."""
     if engine.n_samples < MANY_ROWS:
-        return ()
-    most = int(min(LARGEST_SAMPLE * engine.n_samples, MAX_SAMPLE_CELLS / engine.n_features))
+        return []
     first = max(FIRST_SAMPLE, ROWS_PER_COEFFICIENT * n_coefficients)
-    sizes = sample_sizes(first, most)
-    return tuple(replace(objective, engine=engine.sample(size)) for size in sizes)
+    most = int(min(LARGEST_SAMPLE * engine.n_samples, MAX_SAMPLE_CELLS / engine.n_features))
+    return grow_sizes(first, most)
 
 
-def sample_sizes(first: int, most: int) -> list[int]:
-    """Return sizes that grow by `SAMPLE_GROWTH` from `first`, and `most` if it is large enough."""
-    sizes = []
-    while first <= most:
-        sizes.append(first)
-        first *= SAMPLE_GROWTH
-    return [*sizes, most] if sizes and most >= LEAST_GROWTH * sizes[-1] else sizes
+def grow_sizes(first: int, most: int) -> list[int]:
+    """Return `first`, and sizes above it that grow by `SAMPLE_GROWTH` up to `most`."""
+    sizes = [most] if first <= most else []
+    while sizes and sizes[0] > SAMPLE_GROWTH * first:
+        sizes.insert(0, int(sizes[0] / SAMPLE_GROWTH))
+    return [first, *sizes] if sizes else []

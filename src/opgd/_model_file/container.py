@@ -15,7 +15,7 @@ from opgd._model_file.encoding import MAX_CONTAINERS, InvalidContent, count_cont
 from opgd.core.types import AnyArray
 
 FORMAT = "opgd model"
-VERSION = 3
+VERSION = 4
 KEY = "opgd"
 """Name of the metadata entry. There is only one, since safetensors does not keep their order."""
 MAX_HEADER = 2**25

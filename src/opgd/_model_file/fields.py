@@ -22,6 +22,11 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 MAX_LABEL_LENGTH = 10_000
 """Maximum number of characters of a class label, which bounds the cost of comparisons."""
 
+MAX_COLUMNS = 2**20
+"""Maximum number of columns of a table that a pipeline takes."""
+MAX_BOUND = 1e6
+"""Bound of the ends of an interval."""
+
 Sizes = dict[str, int]
 
 
@@ -323,3 +328,105 @@ class Either:
 
     def __str__(self) -> str:
         return ", or ".join(map(str, self.fields))
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """None."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+        return value is None
+
+    def __str__(self) -> str:
+        return "null"
+
+
+@dataclass(frozen=True)
+class NewSize:
+    """Positive integer that defines the size denoted by a letter."""
+
+    letter: str
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:
+        if type(value) is not int or not 0 < value <= MAX_COLUMNS:
+            return False
+        return sizes.setdefault(self.letter, value) == value
+
+    def __str__(self) -> str:
+        return f"the size {self.letter}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Tuple of two finite numbers in ascending order."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+        if not isinstance(value, tuple) or len(value) != 2:
+            return False
+        if not all(type(number) in (int, float) for number in value):
+            return False
+        return -MAX_BOUND <= value[0] < value[1] <= MAX_BOUND
+
+    def __str__(self) -> str:
+        return "two numbers in ascending order"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Array of numbers, strings or missing values: categories, or values that fill cells."""
+
+    shape: str = "c"
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:
+        if not _has_shape(value, "biufUO", self.shape, dict(sizes)):
+            return False
+        if value.dtype.kind != "O":
+            return value.dtype.kind != "f" or not np.any(np.isinf(value))
+        return all(_is_cell(cell) for cell in value)
+
+    def __str__(self) -> str:
+        return f"numbers, strings or missing values {_describe_shape(self.shape)}"
+
+
+def _is_cell(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return len(cell) <= MAX_LABEL_LENGTH
+    return cell is None or (isinstance(cell, int | float) and not math.isinf(float(cell)))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a table: distinct positions."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:
+        if not isinstance(value, list) or not all(type(place) is int for place in value):
+            return False
+        inside = all(0 <= place < sizes["p"] for place in value)
+        return inside and len(set(value)) == len(value)
+
+    def __str__(self) -> str:
+        return "a list of distinct positions of columns"
+
+
+@dataclass(frozen=True)
+class Text:
+    """String of limited length."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+        return type(value) is str and len(value) <= MAX_LABEL_LENGTH
+
+    def __str__(self) -> str:
+        return "a string"
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """List of values that one field accepts."""
+
+    item: Field
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:
+        return isinstance(value, list) and all(self.item.accepts(item, sizes) for item in value)
+
+    def __str__(self) -> str:
+        return f"a list of {self.item}"

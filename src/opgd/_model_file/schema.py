@@ -3,7 +3,7 @@
 Every attribute is declared once, by its type, shape and range. A new attribute needs an entry here,
 and a relation if it depends on others; reading, writing and the tests with invalid values follow.
 Letters denote sizes that must agree: p features, q components, R rank of the centered samples,
-C Gaussians, K classes, n training samples, F functions and m knots of a basis.
+C Gaussians, K classes, n training samples, h held-out samples, F functions and m knots of a basis.
 """
 
 from dataclasses import dataclass, field
@@ -56,6 +56,7 @@ from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS, ProjectedGaussians
+from opgd.core.held_out import HeldOut
 from opgd.mixture import OPGDMixture
 from opgd.semi_supervised import OPGDSemiSupervised
 
@@ -174,14 +175,24 @@ OPTIONAL: dict[str, Field] = {
     "corrected_error_": Number(0.0, 1.0),
     "noise_share_": Number(0.0, 1.0),
     "noise_log_density_": Number(),
+    "uses_unlabeled_": Flag(),
+    "trials_": Table(("model", "error", "log_loss", "missed_probability")),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
 }
+HELD_OUT: dict[str, Field] = {
+    "_held_out.log_joints": Array("h K", high=0.0),
+    "_held_out.codes": Codes("h", "K"),
+    "_held_out.weights": Array("h", SMALLEST, MAX_WEIGHT),
+    "_held_out.distances": Array("h", low=0.0),
+}
+"""Held-out samples, which any classifier can have; distances only if its classes are Gaussian."""
 PARAMETERS: dict[str, Field] = {"random_state": Seed(), "unlabeled": Scalar()}
 """Constructor parameters that methods other than `fit` use; `fit` checks the others."""
 RECORDS: dict[str, type[Any]] = {
     "_basis": Basis,
     "_coordinates": Coordinates,
+    "_held_out": HeldOut,
     "_projection.gaussians": ProjectedGaussians,
     "_projection": FittedProjection,
 }
@@ -271,7 +282,8 @@ def check_attributes(parts: Parts, fitted: dict[str, Any], estimators: dict[str,
     `estimators` are the attributes that are estimators; they have been checked before.
     """
     sizes: Sizes = {}
-    optional = {name: declared for name, declared in OPTIONAL.items() if name in fitted}
+    possible = OPTIONAL | (HELD_OUT if "classes_" in parts.attributes else {})
+    optional = {name: declared for name, declared in possible.items() if name in fitted}
     fields = parts.attributes | optional
     if set(fields) != set(fitted):
         raise InvalidContent(f"its attributes are not those of {parts.estimator.__name__}")

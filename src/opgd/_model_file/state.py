@@ -4,8 +4,6 @@ import json
 import re
 from typing import Any
 
-import numpy as np
-
 from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._model_file.encoding import (
     MAX_CONTAINERS,
@@ -18,6 +16,7 @@ from opgd._model_file.encoding import (
 from opgd._model_file.probe import check_results
 from opgd._model_file.schema import (
     ESTIMATORS,
+    HELD_OUT,
     OPTIONAL,
     RECORDS,
     Parts,
@@ -63,7 +62,7 @@ def encode_estimator(
         for key in describe_projection(estimator, fitted["_projection"]):
             fitted.pop(key)
     for key, value in _flatten(fitted).items():
-        if key not in parts.attributes and key not in OPTIONAL:
+        if key not in parts.attributes | OPTIONAL | HELD_OUT:
             left_out[prefix + key] = prefix + key
             continue
         write = writer.labels if key == "classes_" else writer.encode
@@ -90,32 +89,28 @@ def _encode_parameter(key: str, value: Any, writer: Writer, prefix: str) -> Any:
 
 
 def _flatten(fitted: dict[str, Any]) -> dict[str, Any]:
-    """Return fitted attributes with one entry for each field of a record, and forms by name."""
+    """Return fitted attributes with one entry for each field of a record, and forms by name.
+
+    Fields of records that are None are left out.
+    """
     flat: dict[str, Any] = {}
     for key, value in fitted.items():
         if key in RECORDS:
-            flat |= _flatten({f"{key}.{field}": inner for field, inner in vars(value).items()})
+            fields = {
+                name: inner
+                for name, inner in vars(value).items()
+                if inner is not None and name != "completion"  # it follows from other attributes
+            }
+            flat |= _flatten({f"{key}.{name}": inner for name, inner in fields.items()})
         else:
             flat[key] = value.name if key == "_projection.form" else value
     return flat
 
 
-def decode_estimator(model: dict[str, Any], tensors: dict[str, Any]) -> Any:
+def rebuild_estimator(
+    content: dict[str, Any], reader: Reader, version: int, only: str | None = None
+) -> Any:
     """Return the estimator that the contents of a file describe."""
-    reader = Reader(tensors)
-    try:
-        with np.errstate(all="ignore"):  # invalid numbers overflow in checks
-            estimator = _rebuild(model, reader, model["version"])
-    except InvalidContent:
-        raise
-    except DECODING_ERRORS as error:
-        raise InvalidContent(f"its contents are inconsistent ({type(error).__name__})") from None
-    if reader.tensors:
-        raise InvalidContent("it has unused tensors")
-    return estimator
-
-
-def _rebuild(content: dict[str, Any], reader: Reader, version: int, only: str | None = None) -> Any:
     name = content["estimator"]
     if name not in ESTIMATORS or only not in (None, name):
         raise InvalidContent(f"it contains an estimator of the unexpected type {name!r}")
@@ -146,7 +141,7 @@ def _rebuild_estimators(
     if set(content) != set(parts.estimators):
         raise InvalidContent(f"its estimators are not those of {parts.estimator.__name__}")
     return {
-        key: _rebuild(content[key], reader, version, only=name)
+        key: rebuild_estimator(content[key], reader, version, only=name)
         for key, name in parts.estimators.items()
     }
 

@@ -23,6 +23,7 @@ def upgrade_fitted(
 
     Version 1 stored the fields of a projection under other names, and the feature names of an
     OPGDClassifierCV only with its best estimator. Projections had no background before version 3.
+    Version 4 added held-out samples, which older files lack.
     """
     if version > 2:
         return fitted

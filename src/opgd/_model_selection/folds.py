@@ -13,10 +13,11 @@ from opgd._fit.initialization import convert_components
 from opgd._fit.normal_form import describe_gaussians
 from opgd._fit.problem import Prepared, Problem, frame_samples, pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.calibration import compute_losses, raw_loss
 from opgd._model_selection.path import Setting, count_parameters, model_directions
+from opgd._model_selection.scores import FACTORED, METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd.classifier import OPGDClassifier
+from opgd.core.calibration import compute_losses, raw_loss
 from opgd.core.engines import RowEngine
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -56,6 +57,15 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Predictions:
+    """What a model predicts for the held-out samples of one split."""
+
+    log_joint: FloatArray  # (n, K), of all classes
+    distances: FloatArray  # (n,), squared, to the nearest Gaussian
+    train_distances: FloatArray  # (n_train,), those of the training samples
+
+
+@dataclass(frozen=True)
 class Sample:
     """Labeled samples from which the splits are selected."""
 
@@ -64,6 +74,7 @@ class Sample:
     weights: FloatArray | None  # (n,)
     classes: AnyArray  # (K,)
     metadata: dict[str, AnyArray] = field(default_factory=dict)  # for the scorer, (n,) each
+    class_factors: FloatArray | None = None  # (K,), contained in the weights
 
     def select(self, which: Any) -> "Sample":
         """Return the samples given by indices or a mask, without those of weight zero."""
@@ -74,7 +85,16 @@ class Sample:
                 "A split of cv has no training or no test samples with positive weight."
             )
         metadata = {name: np.asarray(values)[which] for name, values in self.metadata.items()}
-        return Sample(self.X[which], self.codes[which], weights, self.classes, metadata)
+        return replace(
+            self, X=self.X[which], codes=self.codes[which], weights=weights, metadata=metadata
+        )
+
+    def weighted_by_class(self, factors: FloatArray | None) -> "Sample":
+        """Return the samples with weights multiplied by the factors of their classes."""
+        if factors is None:
+            return self
+        weights = factors[self.codes] * (1.0 if self.weights is None else self.weights)
+        return replace(self, weights=weights, class_factors=factors)
 
     def positions(self, which: Any) -> IntArray:
         """Return the indices of the samples given by indices or a mask that have weight."""
@@ -98,6 +118,7 @@ def make_folds(
     sample: Sample,
     splits: Sequence[tuple[IntArray, IntArray]],
     scorer: Callable[..., float] | None = None,
+    metric: str = "accuracy",
 ) -> list["Fold"]:
     """Return the folds of a cross-validation; weights are scaled to counts."""
     if sample.weights is not None:
@@ -106,7 +127,7 @@ def make_folds(
     n_times = np.bincount(np.concatenate(held_out), minlength=len(sample.X))
     weights = np.ones(len(sample.X)) if sample.weights is None else sample.weights
     n_total = float(weights[n_times > 0].sum())
-    return [Fold(sample, train, test, scorer, n_times, n_total) for train, test in splits]
+    return [Fold(sample, train, test, scorer, n_times, n_total, metric) for train, test in splits]
 
 
 def try_models(
@@ -130,9 +151,9 @@ def limit_numbers(setting: Setting, classes: AnyArray, counts: FloatArray) -> In
 class Fold:
     """One split: training samples, prepared once for any number of models, and held-out samples.
 
-    `scorer` is a scikit-learn scorer, or None for accuracy. `n_times` (n,) is the number of splits
-    in which each sample is held out, and `n_total` the total weight of the held-out samples, each
-    counted once.
+    `scorer` is a scikit-learn scorer; if it is None, `metric` is a name in `scores.METRICS`.
+    `n_times` (n,) is the number of splits in which each sample is held out, and `n_total` the total
+    weight of the held-out samples, each counted once.
     """
 
     sample: Sample
@@ -141,6 +162,7 @@ class Fold:
     scorer: Callable[..., float] | None
     n_times: IntArray
     n_total: float
+    metric: str = "accuracy"
 
     @cached_property
     def train(self) -> Sample:
@@ -172,6 +194,12 @@ class Fold:
         """Weights of the held-out samples, divided by how often they are held out."""
         weights = np.ones(len(self.test.X)) if self.test.weights is None else self.test.weights
         return weights / self.n_times[self.sample.positions(self.test_indices)]
+
+    @property
+    def unfactored_weights(self) -> FloatArray:
+        """Weights of the held-out samples without the factors of their classes."""
+        factors = self.sample.class_factors
+        return self.test_weights / (1.0 if factors is None else factors[self.test.codes])
 
     @cached_property
     def priors(self) -> FloatArray:
@@ -206,8 +234,8 @@ class Fold:
                     break
         return path
 
-    def log_joint(self, outcome: Outcome) -> FloatArray:
-        """Return the log joints of the held-out samples and all classes by a model, (n, K)."""
+    def predict(self, outcome: Outcome) -> "Predictions":
+        """Return what a model predicts for the held-out samples."""
         with one_blas_thread():
             problem = self.pose(outcome.setting)
             directions = (
@@ -215,7 +243,12 @@ class Fold:
                 if outcome.components is None
                 else problem.coordinates.directions(outcome.components)
             )
-            return self._log_joint(problem, directions)
+            projection = problem.project(directions)
+            return Predictions(
+                self._log_joint(problem, directions),
+                projection.nearest_distances(self.test.X),
+                projection.nearest_distances(self.train.X),
+            )
 
     def pose(self, setting: Setting) -> Problem:
         """Return the problem of a setting on the training samples."""
@@ -243,8 +276,10 @@ class Fold:
         log_joint = self._log_joint(problem, directions)
         wrong = np.argmax(log_joint, axis=1) != test.codes
         error = float(np.average(wrong, weights=weights))
-        score = 1.0 - error
-        if self.scorer is not None:
+        if self.scorer is None:
+            counts = weights if self.metric in FACTORED else self.unfactored_weights
+            score = METRICS[self.metric](log_joint, test.codes, counts)
+        else:
             score = self._score_with(
                 self.scorer, self._build_classifier(problem, directions, setting)
             )

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from opgd._model_selection.calibration import compare_at
 from opgd._model_selection.folds import Outcome
 from opgd._model_selection.path import Setting
+from opgd.core.calibration import compare_at
 from opgd.core.types import AnyArray, FloatArray
 
 TIE = 0.5

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from opgd._model_selection.calibration import TEMPERATURES, make_shares
 from opgd._model_selection.folds import ALL_COMPONENTS, limit_numbers
 from opgd._model_selection.names import name_model
 from opgd._model_selection.path import Setting
 from opgd._model_selection.ranking import Model, Ranking
+from opgd.core.calibration import TEMPERATURES, make_shares
 from opgd.core.types import AnyArray, FloatArray
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from opgd._model_selection.names import name_model
 
+LEFT = " style='text-align: left'"
 RULE = 'rule="one_se"'
 MAX_ROWS = 12
 """Maximum number of rows in the table of numbers of components."""
@@ -130,15 +131,14 @@ class SelectionSummary:
 
     def _repr_html_(self) -> str:
         facts = "".join(
-            f"<tr><th style='text-align:left'>{escape(key)}</th>"
-            f"<td style='text-align:left'>{escape(value)}</td></tr>"
+            f"<tr><th{LEFT}>{escape(key)}</th><td{LEFT}>{escape(value)}</td></tr>"
             for key, value in self._facts()
         )
         header = "".join(
-            f"<th>{name}</th>" for name in ("components", "error", "log-loss", "best model")
+            f"<th{LEFT}>{name}</th>" for name in ("components", "error", "log-loss", "best model")
         )
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td{LEFT}>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self._rows()
         )
         return (

@@ -28,10 +28,10 @@ KINDS = {
 Columns of objects are classified by their values.
 """
 ADVICE = {
-    "text": "Encode {them} (for example with OneHotEncoder) or drop {them}.",
-    "categories": "Encode {them} (for example with OneHotEncoder) or drop {them}.",
+    "text": "Encode {them} (for example with opgd.TableEncoder) or drop {them}.",
+    "categories": "Encode {them} (for example with opgd.TableEncoder) or drop {them}.",
     "dates or times": (
-        "Convert {them} to numbers (for example to days since a date) or drop {them}."
+        "Convert {them} to numbers (for example with opgd.TableEncoder) or drop {them}."
     ),
     "nested values": "Expand {them} into columns of numbers or drop {them}.",
 }
@@ -91,16 +91,16 @@ def convert_column(column: Any, dtype: Any) -> AnyArray | Fault:
 def convert_objects(values: AnyArray) -> AnyArray | Fault:
     """Return objects, (n,), as numbers, or the reason why that is impossible."""
     types = {type(value) for value in values}
-    kinds = {kind: found for found in types if (kind := _classify_type(found)) not in USABLE}
+    kinds = {kind: found for found in types if (kind := classify_type(found)) not in USABLE}
     if "text" in kinds:
         return Fault("text", _describe_text(values))
     if kinds:
         kind, found = next(iter(kinds.items()))
         reason = f"float() argument must be a string or a real number, not {found.__name__!r}"
         return Fault(kind, reason if kind == "other objects" else "")
-    if any(_classify_type(found) == "missing" for found in types):
+    if any(classify_type(found) == "missing" for found in types):
         values = np.array(
-            [np.nan if _classify_type(type(value)) == "missing" else value for value in values],
+            [np.nan if classify_type(type(value)) == "missing" else value for value in values],
             dtype=object,
         )
     try:
@@ -109,7 +109,7 @@ def convert_objects(values: AnyArray) -> AnyArray | Fault:
         return Fault("too large", str(next(i for i, value in enumerate(values) if _is_huge(value))))
 
 
-def _classify_type(found: type) -> str:
+def classify_type(found: type) -> str:
     """Return the kind of the values of a Python type."""
     if is_missing_type(found):
         return "missing"

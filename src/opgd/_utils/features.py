@@ -86,7 +86,7 @@ def validate_features(
             if frame is None:
                 values = _convert_array(X)
                 return validate_data(estimator, values, reset=reset, **options)
-            _check_unique_names(frame)
+            check_unique_names(frame)
             validate_data(estimator, X, reset=reset, skip_check_array=True)
             values = _convert_frame(frame)
             return check_array(values, estimator=estimator, input_name="X", **options)
@@ -97,10 +97,16 @@ def validate_features(
         if not_finite is None:
             raise  # the error has another cause
     columns, row = not_finite
+    name = type(estimator).__name__
+    if allow_nan:
+        raise ValueError(
+            f"Input X contains infinity in {columns}, first in row {row}. {name} requires finite "
+            "or missing values: replace the infinite entries by nan or drop those samples."
+        )
     raise ValueError(
-        f"Input X contains {'' if allow_nan else 'NaN or '}infinity in {columns}, first in row "
-        f"{row}. {type(estimator).__name__} requires finite values: impute the invalid entries "
-        "or drop those samples."
+        f"Input X contains NaN or infinity in {columns}, first in row {row}. {name} requires "
+        "finite values: impute the invalid entries (for example with SimpleImputer), drop those "
+        "samples, or use an estimator that accepts missing values, such as OPGDClassifier."
     )
 
 
@@ -109,7 +115,7 @@ def to_feature_array(X: Any, *, finite: bool = True, min_samples: int = 1) -> An
     X = compute_lazy(X)
     frame = read_frame(X)
     if frame is not None:
-        _check_unique_names(frame)
+        check_unique_names(frame)
     values: AnyArray = check_array(
         _convert_array(X) if frame is None else _convert_frame(frame),
         dtype=FLOAT_DTYPES,
@@ -141,7 +147,7 @@ def to_number_vector(name: str, values: Any) -> FloatArray:
     return vector
 
 
-def _check_unique_names(frame: DataFrame) -> None:
+def check_unique_names(frame: DataFrame) -> None:
     """Raise ValueError for a data frame with duplicate column names."""
     duplicates = [name for name, number in Counter(frame.names).items() if number > 1]
     if duplicates:

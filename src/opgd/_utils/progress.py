@@ -71,16 +71,17 @@ class Progress:
         if self.display is not None:
             self.display.close()
 
-    def update(self, fraction: float, describe: Callable[[], str] = str) -> None:
+    def update(self, fraction: float, detail: str | Callable[[], str] = "") -> None:
         """Show that a fraction of the work is done; it never decreases.
 
-        `describe` returns more about the state; it is called only if the display is due.
+        `detail` says more about the state; a function is called only if the display is due.
         """
         self.fraction = max(self.fraction, min(fraction, 1.0))
         now = self.clock()
         if self.display is not None and now - self.shown >= self.display.least_seconds:
             self.shown = now
-            self.display.show(self.description, self.fraction, describe(), now - self.begin)
+            text = detail if isinstance(detail, str) else detail()
+            self.display.show(self.description, self.fraction, text, now - self.begin)
 
 
 def choose_display(stream: TextIO) -> Display:

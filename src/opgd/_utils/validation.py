@@ -159,6 +159,32 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
     return values / values.sum()
 
 
+def check_class_weight(
+    class_weight: Any, classes: AnyArray, counts: FloatArray
+) -> FloatArray | None:
+    """Return the factor of the sample weights of each class, (K,); None for equal factors.
+
+    `counts` are the total sample weights of the classes.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        balanced: FloatArray = counts.sum() / (len(classes) * counts)
+        return balanced
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict {{label: weight}}, "
+            f"got {class_weight!r}."
+        )
+    labels = classes.tolist()
+    unknown = [label for label in class_weight if label not in labels]
+    if unknown:
+        raise ValueError(f"class_weight has labels that are not in y: {unknown}.")
+    return np.array(
+        [check_positive(f"class_weight[{label!r}]", class_weight.get(label, 1)) for label in labels]
+    )
+
+
 def check_components_init(
     init: Any, n_components: int | None, n_features: int, name: str = "init"
 ) -> FloatArray:

@@ -80,12 +80,9 @@ class PosteriorClassifier(PosteriorMixin, BaseModel):
     def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
         """Return log(pi_k f_k) of each sample and class, (n, K)."""
         X = self._check_rows(X)
-        if priors is None:
-            priors = self.priors_
-        else:
-            priors = check_priors(priors, self.classes_, self.priors_)
+        log_priors = np.log(self.priors_) + self._log_prior_ratios(priors)
         with one_blas_thread():
-            return self._log_densities(X) + np.log(priors)
+            return self._log_densities(X) + log_priors
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter if one is invalid."""

@@ -26,6 +26,9 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
         \hat y(x) = \arg\max_k \log \pi_k
         - \tfrac{1}{2} \lVert V^\top x - V^\top \mu_k \rVert^2.
 
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
+
     Parameters
     ----------
     n_components : int, default=None
@@ -57,6 +60,8 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
     >>> ReducedRankLDA(n_components=1).fit(X, y).transform(X).shape
     (178, 1)
     """
+
+    _allow_missing = True
 
     def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
         self.n_components = n_components

@@ -9,6 +9,7 @@ from opgd._utils.validation import check_share
 from opgd.baselines._base import Baseline, Solution, Task, build_problem, map_to_features
 from opgd.core.coordinates import span_coordinates
 from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
+from opgd.core.types import FloatArray
 
 
 class RegularizedDiscriminantAnalysis(Baseline):
@@ -26,6 +27,9 @@ class RegularizedDiscriminantAnalysis(Baseline):
     With ``gamma=0``, ``alpha=0`` is LDA and ``alpha=1`` is QDA (with covariances divided by n_k,
     not n_k - 1). The second step is Friedman's and depends on the units of the features;
     standardize features of different units.
+
+    Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
+    missing at random; see the guide.
 
     Parameters
     ----------
@@ -57,6 +61,8 @@ class RegularizedDiscriminantAnalysis(Baseline):
     True
     """
 
+    _allow_missing = True
+
     _advice = "set alpha or gamma to choose the amount of shrinkage"
 
     def __init__(self, alpha: float = 0.5, gamma: float = 0.0, *, priors: Any = None) -> None:
@@ -67,6 +73,18 @@ class RegularizedDiscriminantAnalysis(Baseline):
     def _check_parameters(self) -> None:
         check_share("alpha", self.alpha)
         check_share("gamma", self.gamma)
+
+    def _class_log_joint(self, X: Any, priors: Any = None) -> FloatArray:
+        log_joint = super()._class_log_joint(X, priors)
+        log_factors = self._projection.gaussians.log_priors - np.log(self.priors_)
+        basis = self._coordinates.basis
+        active = basis.any(axis=1)
+        n_off_span = int(active.sum()) - basis.shape[1]
+        if self.gamma > 0 and n_off_span > 0:
+            # a missing feature leaves one direction less orthogonal to the span of the samples
+            n_missing = np.isnan(self._check_rows(X)[:, active]).sum(axis=1)
+            log_joint -= np.outer(np.minimum(n_missing / n_off_span, 1.0), log_factors)
+        return log_joint
 
     def _solve(self, task: Task) -> Solution:
         frame, classes = task.prepared.frame, task.prepared.classes

@@ -36,6 +36,11 @@ class Terminal:
         if not self.quiet:
             _print_line(text)
 
+    def show(self, text: str) -> None:
+        """Print a table on standard error, unless quiet or with --json."""
+        if not self.quiet and not self.as_json:
+            sys.stderr.write(text + "\n")
+
     def print_result(self, facts: dict[str, Any], page: RenderableType) -> None:
         """Print the facts as JSON with --json, otherwise the page unless quiet."""
         if self.as_json:

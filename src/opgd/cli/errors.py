@@ -36,6 +36,7 @@ OPTIONS = {
     "n_jobs": "--jobs",
     "n_splits": "--cv",
     "overwrite=True": "--force",
+    "kinds": "--as",
     "features": "columns",
     "samples": "rows",
     "of X": "of the table",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rich.console import Group
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -12,15 +13,23 @@ SETTINGS = ["shrinkage", "ridge", "n_subclasses", "covariance_type"]
 
 
 def collect_facts(
-    estimator: Any, training: dict[str, Any], fill_values: dict[str, float] | None
+    estimator: Any,
+    training: dict[str, Any],
+    fill_values: dict[str, float] | None,
+    encoder: Any = None,
 ) -> dict[str, Any]:
-    """Return plain data that describe the estimator and its training."""
+    """Return plain data that describe the estimator, its encoder and its training."""
     from opgd.inspection.estimators import name_fitted_model
 
     facts: dict[str, Any] = {"estimator": type(estimator).__name__}
     names = getattr(estimator, "feature_names_in_", None)
     facts["n_columns"] = int(estimator.n_features_in_)
     facts["columns"] = None if names is None else [str(name) for name in names]
+    if encoder is not None:
+        facts["features"] = facts["columns"]
+        facts["columns"] = [column.name for column in encoder.columns_]
+        facts["n_columns"] = len(encoder.columns_)
+        facts["table"] = [vars(entry) for entry in encoder.summary_]
     if hasattr(estimator, "n_components_"):
         facts["axes"] = int(estimator.n_components_)
     if hasattr(estimator, "component_shares_"):
@@ -41,13 +50,17 @@ def collect_facts(
     return facts | {"training": training, "imputation": fill_values}
 
 
-def print_facts(facts: dict[str, Any], terminal: Terminal) -> None:
-    """Print the facts about a model as JSON or as a two-column table."""
+def print_facts(facts: dict[str, Any], terminal: Terminal, table: str = "") -> None:
+    """Print the facts about a model as JSON or as a two-column table.
+
+    `table` describes the columns that an encoder takes, as text.
+    """
     grid = Grid.grid(padding=(0, 2))
     grid.title, grid.title_justify = Text(f"Model {facts['model']}", style="bold"), "left"
     for key, value in _format_lines(facts):
         grid.add_row(Text(key, style="cyan"), Text(value))
-    terminal.print_result(facts, grid)
+    page = Group(grid, Text(f"\n{table}")) if table else grid
+    terminal.print_result(facts, page)
 
 
 def _collect_selection(summary: Any) -> dict[str, Any]:
@@ -77,7 +90,9 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         dropped = f", {n_dropped} dropped" if isinstance(n_dropped, int) and n_dropped else ""
         lines.append(("rows", f"{rows}{dropped}"))
     names = facts["columns"]
-    lines.append(("columns", f"{facts['n_columns']}" + (f": {list_names(names)}" if names else "")))
+    features = f", encoded as {len(facts['features'])} features" if facts.get("features") else ""
+    listed = f": {list_names(names)}" if names else ""
+    lines.append(("columns", f"{facts['n_columns']}{features}{listed}"))
     if "classes" in facts:
         target = f" (column {sanitize(training['target'])})" if "target" in training else ""
         lines.append(

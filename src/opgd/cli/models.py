@@ -9,21 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.text import Text
+from sklearn.pipeline import Pipeline
 
+from opgd._tables.columns import ChangedColumn
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
+from opgd.cli.decisions import Decision
 from opgd.cli.errors import BadInput
-from opgd.cli.tables.encode import (
-    Numbers,
-    check_complete,
-    encode_known_labels,
-    encode_numbers,
-    note_decimal_commas,
-)
+from opgd.cli.tables.encode import encode_known_labels
+from opgd.cli.tables.frames import pop_frame
 from opgd.cli.tables.read import Table, read_table
-from opgd.cli.tables.training import Training
+from opgd.cli.tables.training import Training, check_complete
 from opgd.cli.tables.write import TableOutput, build_answer_table, select_kept_columns
 from opgd.core.types import AnyArray
 from opgd.model_file import load_model_and_notes, save_model
+from opgd.table_encoder import TableEncoder
 
 ADVICE_ON_MISSING = (
     "The model has no fill values (fit with --impute median stores them); pass --drop-missing to "
@@ -33,10 +32,11 @@ ADVICE_ON_MISSING = (
 
 @dataclass(frozen=True)
 class Model:
-    """A fitted estimator with the notes from its model file."""
+    """A fitted estimator with its steps, and the notes from its model file."""
 
     estimator: Any
-    fill_values: dict[str, float] | None  # by column
+    steps: Pipeline | None  # before the estimator, if the file has a pipeline
+    fill_values: dict[str, float] | None  # by feature
     imputation_method: str | None
     training: dict[str, Any]  # plain data from a file: any entry may be missing
 
@@ -44,6 +44,11 @@ class Model:
     def is_classifier(self) -> bool:
         """Whether the model has classes; otherwise it has clusters."""
         return hasattr(self.estimator, "classes_")
+
+    @property
+    def accepts_missing(self) -> bool:
+        """Whether the model predicts for rows with missing features."""
+        return bool(self.estimator.__sklearn_tags__().input_tags.allow_nan)
 
     @property
     def target(self) -> str | None:
@@ -56,10 +61,39 @@ class Model:
         return self._get_column("groups")
 
     @property
+    def encoder(self) -> TableEncoder | None:
+        """The table encoder, if it is the first step."""
+        first = None if self.steps is None else self.steps[0]
+        return first if isinstance(first, TableEncoder) else None
+
+    @property
     def columns(self) -> list[str] | None:
-        """The names of the training columns, if they had names."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
+        """The names of the columns that the model needs, if they had names."""
+        first = self.estimator if self.steps is None else self.steps[0]
+        if not hasattr(first, "feature_names_in_"):
+            return None
+        if self.encoder is not None:
+            return [column.name for column in self.encoder.columns_]
+        return [str(name) for name in first.feature_names_in_]
+
+    @property
+    def pipeline(self) -> Any:
+        """The model as it was stored."""
+        if self.steps is None:
+            return self.estimator
+        return Pipeline([*self.steps.steps, ("model", self.estimator)])
+
+    def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the features of the rows of a table."""
+        steps = _make_number_encoder(list(frame.columns)) if self.steps is None else self.steps
+        features = steps.transform(frame)
+        if not isinstance(features, pd.DataFrame):
+            features = pd.DataFrame(np.asarray(features, dtype=np.float64))
+        return features.set_axis(frame.index, axis=0)
+
+    def to_input(self, features: pd.DataFrame) -> Any:
+        """Return features as the estimator expects them: with names only if it has some."""
+        return features if hasattr(self.estimator, "feature_names_in_") else features.to_numpy()
 
     def _get_column(self, role: str) -> str | None:
         column = self.training.get(role)
@@ -70,7 +104,8 @@ class Model:
 class NewRows:
     """Rows for a model, and the table without the dropped rows."""
 
-    X: Any  # pandas.DataFrame, indexed by row number in the file
+    frame: pd.DataFrame  # columns of the table, indexed by row number in the file
+    X: Any  # features, as the estimator expects them
     table: Table
 
 
@@ -79,13 +114,16 @@ class NewRows:
 
 def open_model(path: str) -> Model:
     """Read a model file."""
-    estimator, notes = load_model_and_notes(path)
+    model, notes = load_model_and_notes(path)
+    steps, estimator = None, model
+    if isinstance(model, Pipeline):
+        steps, estimator = model[:-1], model[-1]
     try:
         fill_values, method = _parse_imputation(estimator, notes.get("preprocessing", {}))
         training = dict(notes.get("training", {}))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise BadInput(f"The notes in {quote(path)} do not match its model.") from None
-    return Model(estimator, fill_values, method, training)
+    return Model(estimator, steps, fill_values, method, training)
 
 
 def _parse_imputation(estimator: Any, notes: Any) -> tuple[dict[str, float] | None, str | None]:
@@ -104,10 +142,16 @@ def save_trained_model(
 ) -> None:
     """Write a model file with the training summary and the preprocessing of new rows."""
     contents = {"training": notes, "preprocessing": training.preprocessing}
-    save_model(estimator, path, notes=contents, overwrite=force)
+    save_model(training.make_model(estimator), path, notes=contents, overwrite=force)
 
 
 # new rows
+
+
+def _make_number_encoder(names: list[str]) -> TableEncoder:
+    """Return an encoder of columns that are all numbers."""
+    encoder = TableEncoder(dict.fromkeys(names, "number")).set_output(transform="pandas")
+    return encoder.fit(pd.DataFrame({name: [0.0, 1.0] for name in names}))
 
 
 def select_new_rows(
@@ -119,32 +163,42 @@ def select_new_rows(
     expected: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> NewRows:
-    """Return the columns of the model, in its order, with missing cells filled or dropped.
+    """Return the features of the rows of a table, with missing cells filled or dropped.
 
     Columns in `expected`, such as the labels, are not reported as unused; columns in `keep`
     also stay in the table.
     """
     names = _select_columns(model, table, terminal, {*expected, model.target, model.groups})
-    numbers = encode_numbers(table, names, keep)
-    note_decimal_commas(numbers, terminal)
-    mask: AnyArray = np.ones(len(numbers.values), dtype=bool)
-    missing = np.isnan(numbers.values)
-    values = numbers.values
-    if missing.any() and model.fill_values is not None:
-        fill = np.array([model.fill_values[name] for name in names])
-        values = np.where(missing, fill, values)
-        cells, method = count_noun(int(missing.sum()), "missing cell"), model.imputation_method
-        terminal.note(f"{cells} filled with the {sanitize(method)} of the training rows.")
-    elif missing.any() and drop_missing:
-        mask = np.logical_not(missing.any(axis=1))
-        values = values[mask]
-        terminal.note(f"Dropped {count_noun(int(np.sum(~mask)), 'row')} with missing cells.")
-    check_complete(table, Numbers(names, values, []), ADVICE_ON_MISSING)
+    frame = pop_frame(table, names, terminal, keep)
+    features = _encode(model, frame, table)
+    if model.fill_values is not None:
+        n_missing = int(features.isna().sum().sum())
+        features = features.fillna(model.fill_values)
+        if n_missing:
+            cells, method = count_noun(n_missing, "missing cell"), model.imputation_method
+            terminal.note(f"{cells} filled with the {sanitize(method)} of the training rows.")
+    mask: AnyArray = np.ones(len(frame), dtype=bool)
+    if drop_missing:
+        mask = features.notna().all(axis=1).to_numpy()
+        if not mask.all():
+            terminal.note(f"Dropped {count_noun(int(np.sum(~mask)), 'row')} with missing cells.")
     if not mask.any():
         raise BadInput(f"Every row of {table.source} has missing cells; no row is left.")
-    kept = table.select_rows(mask)
-    columns = None if model.columns is None else names
-    return NewRows(pd.DataFrame(values, columns=columns, index=kept.row_numbers), kept)
+    features = features[mask]
+    if not model.accepts_missing:
+        check_complete(features, table.source, ADVICE_ON_MISSING, model.encoder)
+    return NewRows(frame[mask], model.to_input(features), table.select_rows(mask))
+
+
+def _encode(model: Model, frame: pd.DataFrame, table: Table) -> pd.DataFrame:
+    try:
+        return model.encode(frame)
+    except ChangedColumn as error:
+        place = "" if error.row is None else f" (row {frame.index[error.row]})"
+        raise BadInput(
+            f"Column {quote(error.name)} of {table.source} has {error.now}{place}, but the model "
+            f"was fitted to {error.before}. Correct the column."
+        ) from None
 
 
 def _select_columns(
@@ -165,6 +219,8 @@ def _select_columns(
             f"its columns are {list_names(present)}."
         )
     known = {*model.columns, *expected}
+    if model.encoder is not None:  # columns that the fit has dropped are no news
+        known |= set(model.encoder.feature_names_in_.tolist())
     unused = [name for name in present if name not in known]
     if unused:
         terminal.note(f"Columns that the model does not use: {list_names(unused)}.")
@@ -172,7 +228,7 @@ def _select_columns(
 
 
 def _check_number_of_columns(model: Model, table: Table, names: list[str]) -> None:
-    n_features = int(model.estimator.n_features_in_)
+    n_features = int(model.pipeline.n_features_in_)
     if len(names) != n_features:
         raise BadInput(
             f"The model was fitted to {count_noun(n_features, 'column')} without names, "
@@ -185,17 +241,39 @@ def _check_number_of_columns(model: Model, table: Table, names: list[str]) -> No
 
 def predict_rows(estimator: Any, X: Any, *, proba: bool = False) -> dict[str, Any]:
     """Return prediction, probability and, for Gaussian models, typicality of rows, by column."""
-    probabilities = estimator.predict_proba(X)
     is_classifier = hasattr(estimator, "classes_")
-    columns: dict[str, Any] = {
-        "prediction" if is_classifier else "cluster": estimator.predict(X),
-        "probability": probabilities.max(axis=1),
-    }
+    name = "prediction" if is_classifier else "cluster"
+    return _tabulate(estimator, X, name, estimator.predict(X), estimator.predict_proba(X), proba)
+
+
+def decide_rows(
+    estimator: Any, X: Any, *, proba: bool, decision: Decision, terminal: Terminal
+) -> dict[str, Any]:
+    """Return the same with costs, rejection, prediction sets and estimated class shares."""
+    decision.check(estimator)
+    if not decision.names:
+        return predict_rows(estimator, X, proba=proba)
+    priors = decision.estimate(estimator, X, terminal)
+    labels = decision.predict(estimator, X, priors, terminal)
+    probabilities = estimator.predict_proba(X, priors)
+    columns = _tabulate(estimator, X, "prediction", labels, probabilities, proba)
+    known = {label: k for k, label in enumerate(estimator.classes_.tolist())}
+    codes = np.array([known.get(label, -1) for label in labels.tolist()])
+    predicted = probabilities[np.arange(len(codes)), codes]
+    columns["probability"] = np.where(codes < 0, probabilities.max(axis=1), predicted)
+    return columns | decision.predict_sets(estimator, X, priors)
+
+
+def _tabulate(
+    estimator: Any, X: Any, name: str, labels: AnyArray, probabilities: AnyArray, proba: bool
+) -> dict[str, Any]:
+    is_classifier = hasattr(estimator, "classes_")
+    columns: dict[str, Any] = {name: labels, "probability": probabilities.max(axis=1)}
     if hasattr(estimator, "typicality"):  # Gaussian models only
         columns["typicality"] = estimator.typicality(X)
     if proba:
-        labels = estimator.classes_.tolist() if is_classifier else range(probabilities.shape[1])
-        columns |= {f"probability_{label}": probabilities[:, k] for k, label in enumerate(labels)}
+        names = estimator.classes_.tolist() if is_classifier else range(probabilities.shape[1])
+        columns |= {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
     return columns
 
 
@@ -241,7 +319,8 @@ def _summarize_answers(model: Model, rows: NewRows, answers: dict[str, Any]) -> 
             labels, missing = encode_known_labels(target, series, model.estimator.classes_)
         except BadInput:  # an unrelated column with the same name
             return facts
-        if not missing.all():
-            wrong = answers["prediction"][~missing] != labels[~missing]
+        decided = np.isin(answers["prediction"], model.estimator.classes_) & ~missing
+        if decided.any():  # rejected rows are neither right nor wrong
+            wrong = answers["prediction"][decided] != labels[decided]
             facts["error"] = float(np.mean(wrong))
     return facts

@@ -7,7 +7,7 @@ import typer
 from opgd.cli.console import quote
 from opgd.cli.errors import BadInput
 
-ROWS, MODEL, OUTPUT = "Rows and columns", "Model", "Output"
+ROWS, MODEL, OUTPUT, DECISIONS = "Rows and columns", "Model", "Output", "Decisions"
 TABLE = "Table: .csv, .tsv, .parquet or .arrow; - reads CSV from standard input."
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=TABLE)]
@@ -18,7 +18,10 @@ Target = Annotated[
     str, typer.Option("--target", "-t", metavar="COL", help="Label column.", show_default=False)
 ]
 NewModel = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")
+    str | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Model file to write.", show_default="required"
+    ),
 ]
 Use = Annotated[
     list[str] | None,
@@ -35,6 +38,19 @@ Ignore = Annotated[
         rich_help_panel=ROWS,
         help="Do not use this column; repeatable. * matches any text.",
     ),
+]
+As = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="COL=KIND",
+        rich_help_panel=ROWS,
+        help="Kind of a column: category, number, date or ignore; repeatable.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", rich_help_panel=ROWS, help="Show how columns are encoded, and stop."),
 ]
 DropMissing = Annotated[
     bool,
@@ -103,6 +119,13 @@ Raw = Annotated[
         "--raw", rich_help_panel=OUTPUT, help="Do not escape text that looks like a formula."
     ),
 ]
+
+
+def check_output(output: str | None, dry_run: bool) -> str:
+    """Return the path of the model file, which only a dry run does not need."""
+    if output is None and not dry_run:
+        raise BadInput("Missing option '--output' / '-o': the model file to write.")
+    return output or ""
 
 
 def parse_folds(option: str, text: str) -> int | float:

@@ -7,12 +7,20 @@ Moments of classes are computed from sphered samples: moments of the original fe
 afterwards, would lose as many digits as the condition number of the covariance has.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
 
 from opgd.core.engines import CENTERING_RATIO, Engine, RowBlock, RowEngine
+from opgd.core.missing import (
+    Constrain,
+    Span,
+    estimate_moments,
+    expect_by_group,
+    expect_by_share,
+    fit_mixture,
+)
 from opgd.core.moments import (
     Groups,
     Memberships,
@@ -27,6 +35,7 @@ from opgd.core.moments import (
     soft_moments,
 )
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.whole import fit_whole
 
 RANK_TOLERANCE = 1e-12
 """Fraction of the largest eigenvalue of the correlation matrix that counts as zero."""
@@ -71,6 +80,16 @@ class Coordinates:
         """Return the whitened axes in the space of the features, (R, p)."""
         return (self.unwhitener @ self.basis.T) * self.scale
 
+    @property
+    def log_volume(self) -> float:
+        """Return the log volume, in original units, of a unit cube of whitened coordinates."""
+        back = self.raw_axes
+        size = np.abs(back).max()
+        # large rows first: otherwise small rows lose their digits in the Householder reflections
+        largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
+        triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
+        return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
+
     def raw_means(self, means: FloatArray) -> FloatArray:
         """Convert whitened points (C, R) to the space of the features (C, p)."""
         return self.center + means @ self.raw_axes
@@ -98,6 +117,8 @@ class Frame:
     sphered: bool
     constant: IntArray  # indices of constant features
     collinear: IntArray  # indices of features that are linear combinations of others
+    empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """Indices of features without a single value, which are among the constant ones."""
 
     @property
     def n_active(self) -> int:
@@ -121,11 +142,28 @@ class Frame:
 
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
         """Compute moments by group of sphered samples, (n_groups, R[, R])."""
+        if self.engine.incomplete:
+            expect = expect_by_group(n_groups, self.row_map(), groups)
+            return estimate_moments(self.engine, self.span, expect)
         return group_moments(self.engine, n_groups, self.row_map(), groups)
 
     def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
         """Compute moments of sphered samples from shares in groups; `width` as in `Engine.sum`."""
+        if self.engine.incomplete:
+            expect = expect_by_share(self.row_map(), memberships, width)
+            return estimate_moments(self.engine, self.span, expect)
         return soft_moments(self.engine, memberships, self.row_map(), width)
+
+    def fit_mixture(
+        self, moments: Moments, max_iter: int, constrain: Constrain | None = None
+    ) -> Moments:
+        """Run EM for a mixture of incomplete sphered samples, from moments of its Gaussians."""
+        return fit_mixture(self.engine, self.span, self.row_map(), moments, max_iter, constrain)
+
+    @property
+    def span(self) -> Span:
+        """Return the coordinates of sphered samples, in which missing entries are estimated."""
+        return Span(self.basis * self.spread, self.basis)
 
     def row_map(self) -> RowMap:
         """Return the function that maps a block of the engine to its sphered rows."""
@@ -145,6 +183,8 @@ def make_frame(engine: Engine) -> Frame:
     """
     center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
+        if engine.has_missing():
+            return _make_incomplete_frame(engine)
         raise OverflowError("differences between values of a feature overflow")
     constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
@@ -155,6 +195,24 @@ def make_frame(engine: Engine) -> Frame:
     subtract = bool(np.any(np.abs(center) > CENTERING_RATIO * size))
     engine = engine.centered_at(center, subtract=subtract)
     total = group_moments(engine, 1, divide_rows_by(size), one_group).covariances[0]
+    return _frame_from_total(engine, center, size, constant, total)
+
+
+def _make_incomplete_frame(engine: Engine) -> Frame:
+    """Make a frame of samples with missing entries, which conditional means replace."""
+    whole = fit_whole(engine)
+    constant = whole.size == 0
+    size = np.where(constant, 1.0, whole.size)
+    subtract = bool(np.any(np.abs(whole.center) > CENTERING_RATIO * size))
+    engine = whole.engine.centered_at(whole.center, subtract=subtract)
+    frame = _frame_from_total(engine, whole.center, size, constant, whole.total)
+    return replace(frame, empty=whole.empty)
+
+
+def _frame_from_total(
+    engine: Engine, center: FloatArray, size: FloatArray, constant: AnyArray, total: FloatArray
+) -> Frame:
+    """Make a frame from `total` (p, p), the covariance of samples divided by their sizes."""
     deviations = np.where(constant, 1.0, np.sqrt(np.diag(total)))
     total = total / np.outer(deviations, deviations)
     total[constant] = total[:, constant] = 0.0

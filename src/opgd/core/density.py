@@ -21,6 +21,7 @@ from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import log_sum
+from opgd.core.marginal import Completion
 from opgd.core.scoring import map_blocks, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray
 
@@ -42,12 +43,7 @@ class SampleDensity:
     @property
     def log_volume(self) -> float:
         """Return the log volume, in original units, of a unit cube of sphered samples."""
-        back = self.coordinates.raw_axes  # (R, p)
-        size = np.abs(back).max()
-        # large rows first: otherwise small rows lose their digits in the Householder reflections
-        largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
-        triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
-        return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
+        return self.coordinates.log_volume
 
     @property
     def constant(self) -> float:
@@ -70,7 +66,26 @@ class SampleDensity:
             log_density: FloatArray = log_sum(joint) + constant - 0.5 * np.maximum(rest, 0.0)
             return log_density[None]
 
-        return map_blocks(X, self.coordinates.center, block_log_density, 1)[:, 0]
+        return self._complete(map_blocks(X, self.coordinates.center, block_log_density, 1)[:, 0], X)
+
+    def _complete(self, log_densities: FloatArray, X: AnyArray) -> FloatArray:
+        """Replace the log densities (n,) of incomplete samples by those of their observed entries.
+
+        They are nan before.
+        """
+        rows = np.flatnonzero(np.isnan(log_densities))
+        rows = rows[np.isnan(X[rows]).any(axis=1)]
+        if len(rows):
+            directions = self.factor @ self.span
+            identity = np.eye(self.coordinates.rank)[None]
+            whole = Completion(
+                self.coordinates, np.ones(1), self.coordinates.center[None], identity
+            )
+            observer = whole.observer(self.coordinates.components(directions))
+            gaussians = observer.convert(self.gaussians)
+            for chunk in observer.split_rows(rows):
+                log_densities[chunk] = observer.log_densities(X[chunk], gaussians)
+        return log_densities
 
     def mean_log_density(self, mean_log_joint: float) -> float:
         """Return the mean of log p(x) over the samples that the model was fitted to.
@@ -103,9 +118,7 @@ class SampleDensity:
         """Return means (C, R) and covariances (C, R, R) of each Gaussian for sphered samples."""
         back = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
         inside = self.span.T @ back  # (R, q)
-        variances = self.gaussians.variances
-        if variances.ndim == 2:
-            variances = variances[:, :, None] * np.eye(len(back))
+        variances = self.gaussians.full_covariances
         rest = np.eye(self.coordinates.rank) - self.span.T @ self.span
         return self.gaussians.means @ inside.T, rest + inside @ variances @ inside.T
 

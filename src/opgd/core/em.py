@@ -14,6 +14,7 @@ import numpy as np
 from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_features, block_log_joint
+from opgd.core.marginal import BlockObserver
 from opgd.core.moments import Moments
 from opgd.core.products import times_rows
 from opgd.core.structures import CovariancePrior, Structure, estimate_free
@@ -85,6 +86,29 @@ def block_mixture_sums(
         return MixtureSums(float(log_density.sum()), times_rows(posteriors, features.T))
     posteriors *= block.weights
     return MixtureSums(float(block.weights @ log_density), times_rows(posteriors, features.T))
+
+
+def observed_mixture_sums(
+    block: RowBlock, observe: BlockObserver, gaussians: ProjectedGaussians, form: Form
+) -> MixtureSums:
+    """Compute the E-step of one block of incomplete samples, with expected features.
+
+    The log-likelihood is that of the observed entries of whole samples.
+    """
+    observed, rest = observe(block)
+    converted, root = observe.observer.convert(gaussians), observe.observer.root
+    posteriors, log_density = observed.posteriors(converted)
+    log_likelihood = float(block.row_weights @ (log_density + rest))
+    posteriors *= block.row_weights
+    seconds, firsts = [], []
+    for shares, mean, covariance in zip(
+        posteriors, converted.means, converted.variances, strict=True
+    ):
+        means, covariances = observed.condition(mean, covariance)
+        seconds.append(covariances @ shares + (means * shares) @ means.T)
+        firsts.append(means @ shares)
+    sums = root @ np.array(seconds) @ root.T, np.array(firsts) @ root.T, posteriors.sum(axis=1)
+    return MixtureSums(log_likelihood, form.pack_sums(*sums))
 
 
 @dataclass(frozen=True)
@@ -169,6 +193,7 @@ def fit_mixture(
     tol: float = 1e-7,
     gaussian_classes: IntArray | None = None,
     constraints: Constraints = UNCONSTRAINED,
+    observe: BlockObserver | None = None,
 ) -> MixtureResult:
     """Run EM from `start` until an iteration gains less than `tol` per sample.
 
@@ -180,6 +205,7 @@ def fit_mixture(
     gaussian_classes : ndarray of shape (C,) or None
         Class of each Gaussian, if labeled samples must stay in their class (label -1: unlabeled).
     constraints : constraints on the covariances
+    observe : observer of the scores, if the samples are incomplete
     """
     priors, prior = np.exp(start.log_priors), constraints.prior
     pooled = np.tensordot(priors / priors.sum(), start.variances, axes=1)
@@ -193,6 +219,10 @@ def fit_mixture(
     history: list[float] = []
 
     def compute_sums(gaussians: ProjectedGaussians) -> MixtureSums:
+        if observe is not None:
+            return engine.sum(
+                lambda block: observed_mixture_sums(block, observe, gaussians, form), observe.width
+            )
         theta = form.theta(gaussians)
         return engine.sum(
             lambda block: block_mixture_sums(block, components, theta, form, gaussian_classes),

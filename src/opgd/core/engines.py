@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import pairwise
 from operator import add
@@ -19,6 +19,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from opgd.core.gaps import Gaps, find_gaps
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_BLOCK_ROWS = 16384
@@ -90,6 +91,7 @@ class RowBlock:
     labels: IntArray  # (n_rows,)
     weights: FloatArray | None  # (n_rows,)
     workspace: Workspace
+    gaps: Gaps | None = None  # entries of X that are estimates of missing ones
 
     @property
     def n_rows(self) -> int:
@@ -133,6 +135,8 @@ class Engine(ABC):
     total_weight: float
     total_square_weight: float
     center: FloatArray  # (n_features,)
+    incomplete: bool
+    """Whether some entries are estimates of missing ones."""
 
     @property
     def count(self) -> float:
@@ -168,8 +172,24 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def hide_labels(self, positions: IntArray) -> Self:
+        """Return an engine in which the labels of the rows at `positions` are -1."""
+
+    @abstractmethod
     def select_rows(self, positions: IntArray) -> "RowEngine":
         """Return an engine with copies in memory of the rows at `positions`, which ascend."""
+
+    @abstractmethod
+    def fill_gaps(self, function: Callable[[RowBlock], FloatArray]) -> Self:
+        """Return an engine whose missing entries (nan) have the values that a function computes.
+
+        It maps a block to the values of its gaps. The missing entries of the block are nan, or have
+        the values of an earlier call.
+        """
+
+    def has_missing(self) -> bool:
+        """Return whether some entries are nan."""
+        return bool(self.sum(lambda block: np.array([np.isnan(block.X).any()], dtype=np.intp))[0])
 
     def sample(self, size: int) -> "RowEngine":
         """Return a stratified sample: one random row from each of `size` equal ranges.
@@ -218,6 +238,8 @@ class RowEngine(Engine):
         any number of threads.
     first_row : int
         Index of the first row among all rows, if these are a part of them.
+    gaps : Gaps or None
+        Missing entries. Their values are filled in block by block, in copies of the blocks.
     """
 
     def __init__(
@@ -232,8 +254,9 @@ class RowEngine(Engine):
         n_threads: int = 1,
         block_rows: int | None = None,
         first_row: int = 0,
+        gaps: Gaps | None = None,
     ) -> None:
-        self.X, self.labels, self.weights = X, labels, weights
+        self.X, self.labels, self.weights, self.gaps = X, labels, weights, gaps
         self.n_samples, self.n_features = X.shape
         self.dtype = X.dtype
         self.center = np.zeros(self.n_features) if center is None else center
@@ -242,6 +265,10 @@ class RowEngine(Engine):
         self.double, self.first_row = double, first_row
         self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
+
+    @property
+    def incomplete(self) -> bool:  # type: ignore[override]
+        return self.gaps is not None
 
     @cached_property
     def partly_labeled(self) -> bool:  # type: ignore[override]
@@ -257,15 +284,31 @@ class RowEngine(Engine):
 
     def select_rows(self, positions: IntArray) -> "RowEngine":
         weights = None if self.weights is None else self.weights[positions]
+        X, gaps = self.X[positions], None
+        if self.gaps is not None:
+            gaps = self.gaps.select_rows(positions)
+            X, gaps = gaps.fill(X), gaps.without_values()
         return RowEngine(
-            self.X[positions],
+            X,
             self.labels[positions],
             weights,
             center=self.center,
             subtract=self.subtract,
             double=self.double,
             n_threads=self.n_threads,
+            gaps=gaps,
         )
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """Return the weights of the rows, ones by default."""
+        return np.ones(self.n_samples) if self.weights is None else self.weights
+
+    def with_weights(self, weights: FloatArray) -> "RowEngine":
+        """Return an engine with other weights."""
+        copy = self._copy(self.center, self.subtract, self.block_rows)
+        copy.weights = weights
+        return copy
 
     def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
@@ -273,9 +316,15 @@ class RowEngine(Engine):
         found = np.flatnonzero(accept(self.labels))
         return found if most is None else found[:: max(1, -(-len(found) // most))]
 
+    def hide_labels(self, positions: IntArray) -> "RowEngine":
+        labels = self.labels.copy()
+        labels[positions] = -1
+        return self._copy(self.center, self.subtract, self.block_rows, labels=labels)
+
     def mapped(self, function: Answer) -> "RowEngine":
         rows = np.concatenate([function(block).T.copy() for block in self.blocks()])
-        return RowEngine(rows, self.labels, self.weights, n_threads=self.n_threads)
+        gaps = None if self.gaps is None else self.gaps.without_values()
+        return RowEngine(rows, self.labels, self.weights, n_threads=self.n_threads, gaps=gaps)
 
     def with_block_rows(self, least: int) -> "RowEngine":
         return self if least <= self.block_rows else self._copy(self.center, self.subtract, least)
@@ -283,10 +332,25 @@ class RowEngine(Engine):
     def centered_at(self, center: FloatArray, *, subtract: bool) -> "RowEngine":
         return self._copy(center, subtract, self.block_rows)
 
-    def _copy(self, center: FloatArray, subtract: bool, block_rows: int) -> "RowEngine":
+    def fill_gaps(self, function: Callable[[RowBlock], FloatArray]) -> "RowEngine":
+        gaps = find_gaps(self.X) if self.gaps is None else self.gaps
+        engine = self._copy(self.center, self.subtract, self.block_rows, gaps=gaps)
+        values = np.concatenate([function(block) for block in engine.blocks()])
+        gaps = replace(gaps, values=values)
+        return self._copy(self.center, self.subtract, self.block_rows, gaps=gaps)
+
+    def _copy(
+        self,
+        center: FloatArray,
+        subtract: bool,
+        block_rows: int,
+        *,
+        labels: IntArray | None = None,
+        gaps: Gaps | None = None,
+    ) -> "RowEngine":
         return RowEngine(
             self.X,
-            self.labels,
+            self.labels if labels is None else labels,
             self.weights,
             center=center,
             subtract=subtract,
@@ -294,6 +358,7 @@ class RowEngine(Engine):
             n_threads=self.n_threads,
             block_rows=block_rows,
             first_row=self.first_row,
+            gaps=self.gaps if gaps is None else gaps,
         )
 
     def blocks(self, width: int = 0) -> Iterator[RowBlock]:
@@ -306,7 +371,10 @@ class RowEngine(Engine):
 
     def _block(self, rows: slice, workspace: Workspace) -> RowBlock:
         """Return the block of these rows, with buffers from the workspace."""
-        X, rest = self.X[rows], self.center
+        X, rest, gaps = self.X[rows], self.center, None
+        if self.gaps is not None:
+            gaps = self.gaps.slice_rows(rows)
+            X = _fill_copy(X, gaps, workspace)
         if self.subtract:
             dtype = np.dtype(np.float64) if self.double else self.X.dtype
             origin = self.center.astype(dtype)
@@ -315,7 +383,7 @@ class RowEngine(Engine):
             rest = self.center - origin
         weights = None if self.weights is None else self.weights[rows]
         among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
-        return RowBlock(among_all, X, rest, self.labels[rows], weights, workspace)
+        return RowBlock(among_all, X, rest, self.labels[rows], weights, workspace, gaps)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
         if self.n_threads == 1:
@@ -337,6 +405,15 @@ class RowEngine(Engine):
             finally:
                 pending.clear()  # after an interrupt, threads finish their current block only
         return total.value
+
+
+def _fill_copy(X: AnyArray, gaps: Gaps, workspace: Workspace) -> AnyArray:
+    """Return a copy of rows with values for missing entries, or the rows if they are complete."""
+    if gaps.values is None:
+        return X
+    copy: AnyArray = workspace.array("filled", *X.shape, dtype=X.dtype)
+    copy[...] = X
+    return gaps.fill(copy)
 
 
 def _pop_task(pending: deque[tuple[int, slice]]) -> tuple[int, slice] | None:

@@ -1,10 +1,15 @@
 """A fitted projection, with everything needed to score new samples."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
+from scipy.special import chdtrc, chdtri
 
 from opgd.core.gaussians import Form, ProjectedGaussians
+from opgd.core.marginal import Completion, ScoreObserver, map_incomplete
+from opgd.core.observed import ObservedScores
 from opgd.core.scoring import (
     log_sum_by_group,
     map_blocks,
@@ -26,6 +31,9 @@ class FittedProjection:
         squared_distances[i, c] = (z_i - m_c)' S_c^-1 (z_i - m_c)
 
     A model without projection is one whose components span the space of the features.
+
+    Samples with missing entries (nan) have the log joints of their observed entries, and the
+    conditional means of their scores. This needs a `completion`, see `opgd.core.marginal`.
     """
 
     center: FloatArray  # (p,)
@@ -35,6 +43,7 @@ class FittedProjection:
     gaussian_classes: IntArray  # (C,), ascending from 0
     temperature: float = 1.0  # divisor of the log joints by class
     background: float = 0.0  # share of the class priors in the posteriors
+    completion: Completion | None = field(default=None, repr=False, compare=False)
 
     @property
     def n_components(self) -> int:
@@ -56,7 +65,22 @@ class FittedProjection:
 
     def scores(self, X: AnyArray) -> FloatArray:
         """Return X V without centering, (n, q), in float64."""
-        return project_samples(X, self.components)
+
+        def expected_scores(observer: ScoreObserver, observed: ObservedScores) -> FloatArray:
+            scores = observed.expected_scores(observer.convert(self.gaussians))
+            return observer.root @ scores + (self.components @ self.center)[:, None]
+
+        return self._complete(project_samples(X, self.components), X, expected_scores)
+
+    def complete(self, X: AnyArray) -> AnyArray:
+        """Return X with missing entries replaced by conditional means given the observed ones."""
+        rows = np.flatnonzero(np.isnan(X).any(axis=1))
+        if len(rows) == 0:
+            return X
+        observer, completed = self._make_observer(), X.copy()
+        for chunk in observer.split_rows(rows):
+            completed[chunk] = observer.complete(X[chunk])
+        return completed
 
     def log_joint(self, X: AnyArray) -> FloatArray:
         """Return log(pi_c phi_c) less the constant of the normal density, (n, C)."""
@@ -74,7 +98,39 @@ class FittedProjection:
 
     def squared_distances(self, X: AnyArray) -> FloatArray:
         """Return squared Mahalanobis distances to every Gaussian in the projection, (n, C)."""
-        return np.maximum(2.0 * (self._log_joint_at_means() - self.log_joint(X)), 0.0)
+
+        def observed_distances(observer: ScoreObserver, observed: ObservedScores) -> FloatArray:
+            return observed.squared_distances(observer.convert(self.gaussians))
+
+        return self._complete(self._whole_squared_distances(X), X, observed_distances)
+
+    def nearest_distances(self, X: AnyArray) -> FloatArray:
+        """Return squared distances to the nearest Gaussian, (n,).
+
+        The scores of samples with missing entries may be determined in fewer dimensions than there
+        are components. Their distances are converted to those with the same tail probability in
+        all dimensions; samples without scores have distance 0.
+        """
+
+        def observed_nearest(observer: ScoreObserver, observed: ObservedScores) -> FloatArray:
+            distances = observed.squared_distances(observer.convert(self.gaussians))
+            return np.stack([distances.min(axis=0), observed.n_observed])
+
+        nearest = np.full((len(X), 2), float(self.n_components))
+        nearest[:, 0] = self._whole_squared_distances(X).min(axis=1)
+        distances, n_dimensions = self._complete(nearest, X, observed_nearest).T
+        fewer = n_dimensions < self.n_components
+        if fewer.any():
+            tails = chdtrc(np.maximum(n_dimensions[fewer], 1), distances[fewer])
+            tails[n_dimensions[fewer] == 0] = 1.0
+            distances[fewer] = chdtri(self.n_components, tails)
+        return distances
+
+    def _whole_squared_distances(self, X: AnyArray) -> FloatArray:
+        """Return the squared distances of complete samples, and nan for others, (n, C)."""
+        each = np.arange(len(self.gaussians.means))
+        log_joint = self._whole_log_joint_by(each, X)
+        return np.maximum(2.0 * (self._log_joint_at_means() - log_joint), 0.0)
 
     def _log_joint_at_means(self) -> FloatArray:
         """Return the log joint of each Gaussian at its mean, log pi_c + sum_j log f_j, (C,)."""
@@ -86,6 +142,40 @@ class FittedProjection:
         return at_means
 
     def _log_joint_by(self, groups: IntArray, X: AnyArray) -> FloatArray:
+        """Return the log of the sum of the joints of each group of Gaussians, (n, n_groups)."""
+
+        def observed_log_joint(observer: ScoreObserver, observed: ObservedScores) -> FloatArray:
+            joint = observed.log_joint(observer.convert(self.gaussians))
+            joint -= 0.5 * observer.log_determinant
+            return log_sum_by_group(joint, groups)
+
+        return self._complete(self._whole_log_joint_by(groups, X), X, observed_log_joint)
+
+    def _complete(
+        self,
+        results: FloatArray,
+        X: AnyArray,
+        function: Callable[[ScoreObserver, ObservedScores], FloatArray],
+    ) -> FloatArray:
+        """Replace the results (n, n_columns) of incomplete samples, which are nan, in place."""
+        rows = np.flatnonzero(np.isnan(results[:, 0]))
+        if len(rows):
+            rows = rows[np.isnan(X[rows]).any(axis=1)]
+        if len(rows):
+            observer = self._make_observer()
+            results[rows] = map_incomplete(observer, X, rows, partial(function, observer))
+        return results
+
+    def _make_observer(self) -> ScoreObserver:
+        if self.completion is None:
+            raise ValueError(
+                "X has missing values, but this model was stored by a version without support for "
+                "them; fit it again, or impute the missing values."
+            )
+        return self.completion.observer(self.components)
+
+    def _whole_log_joint_by(self, groups: IntArray, X: AnyArray) -> FloatArray:
+        """Return the same as `_log_joint_by` for complete samples, and nan for others."""
         factors = self.form.factors(self.gaussians)
 
         def block_log_joint(centered: FloatArray) -> FloatArray:

@@ -40,6 +40,13 @@ class ProjectedGaussians:
     means: FloatArray  # (C, q)
     variances: FloatArray
 
+    @property
+    def full_covariances(self) -> FloatArray:
+        """Return the covariances as matrices in either form, (C, q, q)."""
+        if self.variances.ndim == 3:
+            return self.variances
+        return self.variances[:, :, None] * np.eye(self.variances.shape[1])
+
     def first(self, n_components: int) -> "ProjectedGaussians":
         """Return the marginal Gaussians of the first scores."""
         variances = self.variances[:, :n_components]
@@ -77,6 +84,10 @@ class Form(Protocol):
     ) -> tuple[FloatArray, FloatArray]: ...
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray: ...
+
+    def pack_sums(
+        self, seconds: FloatArray, firsts: FloatArray, weights: FloatArray
+    ) -> FloatArray: ...
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]: ...
 
@@ -143,6 +154,11 @@ class DiagonalForm:
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:
         """Return sum_c G_S,c V'Sigma_c, (q, R)."""
         return np.einsum("cq,cqr->qr", slopes, products)
+
+    def pack_sums(self, seconds: FloatArray, firsts: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return statistics (C, F) from sums of products, of scores, and of ones."""
+        squares = np.diagonal(seconds, axis1=1, axis2=2)
+        return np.hstack([squares, firsts, weights[:, None]])
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and variances, (C, q) each, from posteriors @ features'."""
@@ -244,6 +260,11 @@ class FullForm:
         seconds = np.empty((len(statistics), n_components, n_components))
         seconds[:, first, second] = seconds[:, second, first] = statistics[:, : len(first)]
         return seconds, statistics[:, len(first) : -1], statistics[:, -1]
+
+    def pack_sums(self, seconds: FloatArray, firsts: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return statistics (C, F) from sums of products, of scores, and of ones."""
+        first, second = np.triu_indices(firsts.shape[1])
+        return np.hstack([seconds[:, first, second], firsts, weights[:, None]])
 
     def estimate(self, statistics: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means (C, q) and covariances (C, q, q) from posteriors @ features'."""

@@ -98,6 +98,15 @@ def log_ratios(
     return log_targeted, places, shares
 
 
+def block_log_ratios(
+    block: RowBlock, components: FloatArray, theta: FloatArray, form: Form, targets: Targets
+) -> FloatArray:
+    """Compute log(targeted density / total density) of each row, (n_rows,); see `block_sums`."""
+    features = block_features(block, components, form)
+    joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
+    return log_ratios(block, joint, len(theta), targets)[0]
+
+
 def block_value(block: RowBlock, log_joint: FloatArray, targets: Targets) -> float:
     """Compute sum_i w_i log(targeted density / total density) over a block.
 

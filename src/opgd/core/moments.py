@@ -143,7 +143,11 @@ def block_moments(
 ) -> Moments:
     """Compute moments by group of one block, in the coordinates of `mapping`."""
     codes = groups(block)
-    rows = mapping(block)
+    return moments_by_group(block, mapping(block), codes, n_groups)
+
+
+def moments_by_group(block: RowBlock, rows: FloatArray, codes: IntArray, n_groups: int) -> Moments:
+    """Compute moments of rows (n_rows, R) of a block by their groups (n_rows,)."""
     by_group = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[by_group], np.arange(n_groups + 1))
     members = [by_group[first:last] for first, last in pairwise(ends)]
@@ -153,8 +157,8 @@ def block_moments(
         # mode="clip" avoids the copy of `out` that take makes to be able to raise IndexError
         return rows.take(selection, axis=0, out=buffer[: len(selection)], mode="clip")
 
-    return _stack_groups(
-        _summarize_group(copy_rows(selection), weights[selection], weights[selection] ** 2)
+    return stack_groups(
+        summarize_group(copy_rows(selection), weights[selection], weights[selection] ** 2)
         for selection in members
     )
 
@@ -166,19 +170,24 @@ def block_soft_moments(block: RowBlock, memberships: FloatArray, mapping: RowMap
     not as one row of half the weight.
     """
     rows = mapping(block)
-    weights, buffer = block.row_weights, block.workspace.array("group", *rows.shape)
+    buffer = block.workspace.array("group", *rows.shape)
 
     def copy_rows() -> FloatArray:
         buffer[...] = rows
         return buffer
 
-    return _stack_groups(
-        _summarize_group(copy_rows(), shares * weights, shares * weights**2)
-        for shares in memberships
+    return stack_groups(
+        summarize_group(copy_rows(), *share_weights(block, shares)) for shares in memberships
     )
 
 
-def _summarize_group(
+def share_weights(block: RowBlock, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return weights and their squares (n_rows,) of rows that belong to a group by shares."""
+    weights = block.row_weights
+    return shares * weights, shares * weights**2
+
+
+def summarize_group(
     rows: FloatArray, weights: FloatArray, square_weights: FloatArray
 ) -> tuple[float, float, FloatArray, FloatArray]:
     """Return weight, sum of squared weights, mean and covariance; rows are overwritten."""
@@ -191,7 +200,8 @@ def _summarize_group(
     return weight, float(square_weights.sum()), mean, np.dot(rows.T, rows)
 
 
-def _stack_groups(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> Moments:
+def stack_groups(groups: Iterable[tuple[float, float, FloatArray, FloatArray]]) -> Moments:
+    """Return the moments of all groups, from the results of `summarize_group`."""
     weights, square_weights, means, covariances = map(np.array, zip(*groups, strict=True))
     return Moments(weights, square_weights, means, covariances)
 

@@ -47,6 +47,10 @@ class Objective:
         """Return the Gaussians inside the projection."""
         return self._project(directions)[0]
 
+    def theta(self, directions: FloatArray) -> FloatArray:
+        """Return the coefficients (C, F) of the log joints; see `opgd.core.gaussians`."""
+        return self.form.theta(self.gaussians(directions))
+
     def _project(self, directions: FloatArray) -> tuple[ProjectedGaussians, FloatArray]:
         products = directions @ self.moments.covariances  # (C, q, R)
         means = self.moments.means @ directions.T

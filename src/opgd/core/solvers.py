@@ -29,18 +29,6 @@ class Smooth(Protocol):
     def value_and_gradient(self, at: FloatArray, /) -> tuple[float, FloatArray]: ...
 
 
-class Scaling(Protocol):
-    """A linear map of vectors (d,), symmetric and positive definite."""
-
-    def apply(self, flat: FloatArray, /) -> FloatArray: ...
-
-    def times(self, scale: float, /) -> "Scaling": ...
-
-
-MakeScaling = Callable[[FloatArray, float, FloatArray], tuple[Scaling | None, int]]
-"""Map directions, value and gradient to a scaling, if any, and its number of evaluations."""
-
-
 @dataclass(frozen=True)
 class SolverResult:
     """Result of a search."""
@@ -56,71 +44,33 @@ class SolverResult:
 
 @dataclass
 class _Search:
-    """State of a search; converts the objective to the loss that SciPy minimizes.
-
-    SciPy's variables are the directions, or with a scaling those z with
-    directions = start + scaling.apply(z).
-    """
+    """State of a search; converts the objective to the loss that SciPy minimizes."""
 
     objective: Smooth
-    start: FloatArray
-    tol: float
+    shape: tuple[int, ...]
     on_iteration: Callable[[FloatArray, float], None] | None
-    scaling: Scaling | None = None
+    best: FloatArray
     best_value: float = -np.inf
     n_evaluations: int = 0
     history: list[float] = field(default_factory=list)
     last: tuple[FloatArray, float, FloatArray] | None = None
-    converged: bool = False
-
-    def __post_init__(self) -> None:
-        self.best, self.best_flat = self.start.copy(), self.start.ravel()
-
-    def scale(self, make_scaling: MakeScaling) -> None:
-        """Scale the variables such that the first step of L-BFGS is nearly Newton's."""
-        assert self.last is not None
-        _, loss, slope = self.last
-        gradient = -slope.reshape(self.start.shape)
-        scaling, n_evaluations = make_scaling(self.start, -loss, gradient)
-        self.n_evaluations += n_evaluations
-        if scaling is None:
-            return
-        # SciPy's first step has length one
-        self.scaling = scaling.times(float(np.linalg.norm(scaling.apply(slope))))
-        self.best_flat = np.zeros(self.start.size)
-        self.last = self.best_flat, loss, slope
-
-    def directions(self, flat: FloatArray) -> FloatArray:
-        """Return the directions at SciPy's variables."""
-        if self.scaling is None:
-            return flat.reshape(self.start.shape)
-        return self.start + self.scaling.apply(flat).reshape(self.start.shape)
 
     def loss(self, flat: FloatArray) -> tuple[float, FloatArray]:
         if self.last is None or not np.array_equal(self.last[0], flat):
-            directions = self.directions(flat)
+            directions = flat.reshape(self.shape)
             value, gradient = self.objective.value_and_gradient(directions)
             self.n_evaluations += 1
             if value > self.best_value:
-                self.best, self.best_flat = directions.copy(), flat.copy()
-                self.best_value = value
+                self.best, self.best_value = directions.copy(), value
             self.last = flat.copy(), -value, -gradient.ravel()
         _, loss, slope = self.last  # SciPy evaluates the starting point again
-        return loss, slope if self.scaling is None else self.scaling.apply(slope)
+        return loss, slope
 
     def after_iteration(self, intermediate_result: optimize.OptimizeResult) -> None:
         value = -float(intermediate_result.fun)
         self.history.append(value)
         if self.on_iteration is not None:
-            self.on_iteration(self.directions(intermediate_result.x), value)
-        if self.scaling is not None and self.has_small_gradient(intermediate_result.x):
-            self.converged = True
-            raise StopIteration
-
-    def has_small_gradient(self, flat: FloatArray) -> bool:
-        """Return whether the gradient by the directions is within its tolerance."""
-        assert self.last is not None
-        return np.array_equal(self.last[0], flat) and np.abs(self.last[2]).max() <= self.tol
+            self.on_iteration(intermediate_result.x.reshape(self.shape), value)
 
 
 def maximize(
@@ -130,7 +80,6 @@ def maximize(
     max_iter: int = 500,
     tol: float = 1e-6,
     on_iteration: Callable[[FloatArray, float], None] | None = None,
-    make_scaling: MakeScaling | None = None,
 ) -> SolverResult:
     """Maximize from `start` with L-BFGS; the result is never worse than the start.
 
@@ -140,22 +89,18 @@ def maximize(
     max_iter : maximum number of iterations; with 0 the start is evaluated and returned
     tol : tolerance of the largest absolute entry of the gradient of the mean objective
     on_iteration : called with (directions, value) after every iteration; may raise StopIteration
-    make_scaling : called with the start, its value and its gradient; returns a scaling of the
-        variables in which L-BFGS searches, or None. `tol` refers to the unscaled gradient.
     """
-    search = _Search(objective, start, tol, on_iteration)
+    search = _Search(objective, start.shape, on_iteration, best=start.copy())
     if max_iter == 0:  # gradients of full covariances on many components are slow
         value = objective.value(start)
         return SolverResult(start, value, 0, 0, True, [value], NOT_SEARCHED)
     search.history.append(-search.loss(start.ravel())[0])
-    if make_scaling is not None and not search.has_small_gradient(start.ravel()):
-        search.scale(make_scaling)
     n_iter = 0
     while True:
         value_before = search.best_value
         outcome = optimize.minimize(
             search.loss,
-            search.best_flat,
+            search.best.ravel(),
             jac=True,
             method="L-BFGS-B",
             callback=search.after_iteration,
@@ -163,7 +108,7 @@ def maximize(
                 "maxiter": max_iter - n_iter,
                 "maxfun": 20 * max_iter,
                 "maxcor": MEMORY,
-                "gtol": tol if search.scaling is None else 0.0,
+                "gtol": tol,
                 # a gradient of size tol corresponds to a gain of about tol^2
                 "ftol": min(1e-12, tol * tol),
             },
@@ -173,7 +118,6 @@ def maximize(
         if failed and search.best_value > value_before and n_iter < max_iter:
             continue  # restart: rounding errors may have spoilt the estimated curvature
         message = _explain(outcome, n_iter < max_iter, search.best_value)
-        message = CONVERGED if search.converged else message
         return SolverResult(
             search.best,
             search.best_value,

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import copy_calibration
+from opgd.inspection.pipelines import refit_steps
 
 MAX_ROWS = 20_000
 MAX_VALUES = 1_000_000
@@ -22,8 +23,12 @@ def predict_held_out(
     codes: IntArray,
     cv: int,
     groups: AnyArray | None = None,
+    table: tuple[Any, Any] | None = None,
 ) -> tuple[FloatArray | None, str]:
     """Return held-out probabilities of labeled rows, (n, K), and a description of the method.
+
+    `table` has the steps of a pipeline and the rows before these steps, which are fitted again to
+    the training rows of each fold.
 
     Unlabeled rows are part of every training set, and their probabilities are nan. With groups,
     (n,), all rows of a group are held out together, labeled or not. If cross-validation is not
@@ -55,11 +60,15 @@ def predict_held_out(
                 warnings.simplefilter(
                     "ignore"
                 )  # the fit to all rows has issued its warnings already
-                copy.fit(X[train], y[train])
+                features = X[train], X[test]
+                if table is not None:
+                    features = refit_steps(*table, y, train, test)
+                copy.fit(features[0], y[train])
         except ValueError as error:
             return None, f"a fit to the training folds failed: {error}"
-        copy_calibration(model, copy)
-        probabilities[test] = copy.predict_proba(X[test])
+        if not getattr(copy, "calibrate", False):  # otherwise, its fit has calibrated it
+            copy_calibration(model, copy)
+        probabilities[test] = copy.predict_proba(features[1])
     by_group = "" if groups is None else " by group"
     settings = " of the selected settings" if model is not estimator else ""
     return probabilities, f"{len(splits)}-fold cross-validation{by_group}{settings}"

@@ -4,6 +4,7 @@ This is the only module of `inspection`, `plotting` and `report` that uses priva
 estimators.
 """
 
+from copy import copy
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +17,7 @@ from opgd._base.projection import ProjectionMixin
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd._model_selection.names import name_model
 from opgd.classifier import OPGDClassifier
+from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.labels import encode_classes
@@ -31,19 +33,14 @@ def has_classes(estimator: Any) -> bool:
     return isinstance(estimator, GaussianClassifier)
 
 
-def check_has_axes(estimator: Any) -> None:
+def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:
     """Raise an error unless this is a fitted estimator with Gaussians on its components."""
     if not isinstance(estimator, ProjectionMixin):
-        advice = ""
-        if hasattr(estimator, "steps"):
-            advice = (
-                " Pass the last step of the pipeline, and X transformed by the steps before it."
-            )
-        elif hasattr(estimator, "best_estimator_"):
-            advice = " Pass its best_estimator_."
+        advice = " Pass its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
+        place = "a Pipeline that ends in " if in_pipeline else ""
         raise TypeError(
-            "Expected a fitted opgd estimator with components (axes), "
-            f"got {type(estimator).__name__}.{advice}"
+            "Expected a fitted opgd estimator with components (axes), or a Pipeline that ends in "
+            f"one, got {place}{type(estimator).__name__}.{advice}"
         )
     if not has_gaussians_on_axes(estimator):
         raise TypeError(
@@ -77,6 +74,13 @@ def check_rows(estimator: Any, X: Any, y: Any = None) -> AnyArray:
     return rows
 
 
+def name_columns(estimator: Any, names: list[str]) -> Any:
+    """Return a shallow copy of a fitted estimator whose columns have names in displays."""
+    named = copy(estimator)
+    named._display_names = names
+    return named
+
+
 def get_group_names(estimator: Any) -> list[str]:
     """Return the names of the classes or clusters, not shortened."""
     if has_classes(estimator):
@@ -99,7 +103,7 @@ def name_fitted_model(estimator: Any) -> str:
 
 def get_column_names(estimator: Any) -> list[str]:
     """Return the names of the columns, not shortened."""
-    names = getattr(estimator, "feature_names_in_", None)
+    names = getattr(estimator, "_display_names", getattr(estimator, "feature_names_in_", None))
     if names is None:
         return [f"column {j}" for j in range(estimator.n_features_in_)]
     return [str(name) for name in names]
@@ -141,6 +145,12 @@ def select_gaussians(estimator: Any, axes: list[int]) -> ProjectedGaussians:
         covariances = variances[:, axes][:, :, axes]
     means = estimator.projected_means_[:, axes]
     return ProjectedGaussians(get_log_priors(estimator), means, covariances)
+
+
+def complete_rows(estimator: Any, rows: AnyArray) -> AnyArray:
+    """Replace missing values by their conditional means given the other columns."""
+    projection: FittedProjection | None = getattr(estimator, "_projection", None)
+    return rows if projection is None else projection.complete(rows)
 
 
 def standardize_rows(estimator: Any, rows: AnyArray) -> FloatArray:

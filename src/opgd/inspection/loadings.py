@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.estimators import get_feature_scale
+from opgd.inspection.estimators import complete_rows, get_feature_scale
 
 MAX_AXES = 6
 MAX_COLUMNS = 12
@@ -39,7 +39,8 @@ def compute_loadings(estimator: Any, X: AnyArray | None) -> dict[str, FloatArray
         "standardised": compute_standardized_coefficients(estimator),
     }
     if X is not None:
-        loadings["correlation"] = compute_correlations(X, estimator.components_)
+        rows = complete_rows(estimator, X)
+        loadings["correlation"] = compute_correlations(rows, estimator.components_)
     return loadings
 
 

@@ -8,9 +8,10 @@ from opgd._utils.labels import to_label_array
 from opgd._utils.text import list_names
 from opgd._utils.validation import check_integer, check_seed
 from opgd.inspection.bootstrap import resample_loadings
-from opgd.inspection.estimators import check_has_axes, check_rows, get_column_names, has_classes
+from opgd.inspection.estimators import check_rows, get_column_names, has_classes
 from opgd.inspection.labels import encode_classes
 from opgd.inspection.loadings import compute_loadings
+from opgd.inspection.pipelines import unwrap_with_axes
 
 PERCENTILES = (2.5, 97.5)
 
@@ -27,7 +28,7 @@ def loadings_table(
 
     Parameters
     ----------
-    estimator : fitted opgd estimator with components
+    estimator : fitted opgd estimator with components, or Pipeline that ends in one
     X : array-like of shape (n_samples, n_features), default=None
         Samples for the correlations, required for bootstrap intervals.
     y : array-like of shape (n_samples,), default=None
@@ -69,7 +70,8 @@ def loadings_table(
         raise ImportError(
             'loadings_table needs pandas; install it with: pip install "opgd[data]"'
         ) from None
-    check_has_axes(estimator)
+    unwrapped = unwrap_with_axes(estimator)
+    estimator, X = unwrapped.estimator, unwrapped.encode(X)
     check_integer("n_bootstrap", n_bootstrap)
     n_axes, n_features = estimator.components_.shape
     columns: dict[str, Any] = {

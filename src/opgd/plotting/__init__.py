@@ -9,6 +9,8 @@ from opgd.inspection.loadings_table import loadings_table
 from opgd.plotting.comparison import ComparisonDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
 from opgd.plotting.convergence import ConvergenceDisplay
+from opgd.plotting.curves import PrecisionRecallDisplay, RocDisplay
+from opgd.plotting.drift import DriftDisplay
 from opgd.plotting.loadings import LoadingsDisplay
 from opgd.plotting.pairs import PairsDisplay
 from opgd.plotting.projection import ProjectionDisplay
@@ -19,10 +21,13 @@ __all__ = [
     "ComponentsDisplay",
     "ConvergenceDisplay",
     "Curve",
+    "DriftDisplay",
     "LoadingsDisplay",
     "PairsDisplay",
     "Panel",
+    "PrecisionRecallDisplay",
     "ProjectionDisplay",
+    "RocDisplay",
     "SelectionDisplay",
     "loadings_table",
 ]

@@ -1,32 +1,46 @@
-"""ComparisonDisplay: boxplots of the results of `opgd.compare`."""
+"""ComparisonDisplay: results of `opgd.compare` by method, with intervals of differences."""
 
 from typing import Any, Self
 
 import numpy as np
 
 from opgd.core.types import FloatArray
+from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.palette import COLORS
 from opgd.plotting._drawing import get_or_make_axes, tidy
 from opgd.plotting._styles import INK
 from opgd.plotting._text import format_names
 
-TITLES = {"error": "test error", "log_loss": "log-loss", "seconds": "fit time (seconds)"}
+TITLES = {
+    "error": "test error",
+    "log_loss": "log-loss",
+    "balanced_accuracy": "balanced accuracy",
+    "seconds": "fit time (seconds)",
+}
+LIMITS = {"error": (0, 1), "log_loss": (0, None), "balanced_accuracy": (0, 1)}
+"""Possible values; bars end there."""
+WINNER, OTHER, LIGHT = COLORS[0], "#6b6b6b", "#c4c4c4"
 
 
 class ComparisonDisplay:
-    """Boxplots of the results of `opgd.compare`.
+    """Results of `opgd.compare` by method, the best first.
 
-    Create it with `from_table`. Boxes extend from the lower to the upper quartile, with a line at
-    the median; whiskers extend to the minimum and maximum. Every split is drawn as a point.
+    Create it with `from_table`. Light points are splits, large points are means. Bars are
+    confidence intervals of the difference from the best method on the same splits, drawn around
+    the mean of the method: where a bar crosses the line through the mean of the best method, the
+    difference is not significant, and the method is drawn in blue and with a bold name.
 
     Attributes
     ----------
+    summaries : list of MethodSummary
+        Mean, difference from the best method, interval and further results of each method, the
+        best first; see `opgd.comparison.summarize`.
     methods : list of str
-        Names of the methods, in the order of the table.
+        Names of the methods, the best first.
     values : list of ndarray
-        Values of each method on all splits on which it did not fail.
+        Values of each method on all splits on which it has results.
     quartiles : ndarray of shape (n_methods, 5)
-        Minimum, lower quartile, median, upper quartile and maximum; nan if all splits failed.
+        Minimum, lower quartile, median, upper quartile and maximum; nan without results.
     n_failed : list of int
         Number of splits on which each method failed.
     metric : str
@@ -45,10 +59,22 @@ class ComparisonDisplay:
     (2, 5)
     """
 
-    def __init__(self, *, methods: list[str], values: list[FloatArray], metric: str) -> None:
-        self.methods = methods
-        self.values = [splits[np.isfinite(splits)] for splits in values]
-        self.n_failed = [int(np.sum(~np.isfinite(splits))) for splits in values]
+    def __init__(
+        self,
+        *,
+        methods: list[str],
+        values: list[FloatArray],
+        metric: str,
+        summaries: list[MethodSummary] | None = None,
+    ) -> None:
+        if summaries is None:
+            names = [name for name, splits in zip(methods, values, strict=True) for _ in splits]
+            columns = {"method": names, metric: np.concatenate(values)}
+            summaries = summarize_methods(columns, metric)
+        self.summaries = summaries
+        self.methods = [summary.name for summary in summaries]
+        self.values = [summary.values[np.isfinite(summary.values)] for summary in summaries]
+        self.n_failed = [summary.n_failed for summary in summaries]
         self.quartiles = np.array([_compute_quartiles(splits) for splits in self.values])
         self.metric = metric
 
@@ -63,7 +89,7 @@ class ComparisonDisplay:
         table : pandas.DataFrame
             Result of `opgd.compare`.
         metric : str, default="error"
-            Numeric column to draw, such as "error", "log_loss" or "seconds".
+            Numeric column to draw, such as "error", "log_loss", "balanced_accuracy" or "seconds".
         ax : matplotlib Axes, default=None
             Axes to draw on; by default a new figure is created.
         draw : bool, default=True
@@ -73,21 +99,13 @@ class ComparisonDisplay:
         -------
         display : ComparisonDisplay
         """
-        missing = [name for name in ("method", metric) if name not in table]
-        if missing or not len(table):
-            raise ValueError(
-                f"table must be a result of opgd.compare: it has no column {missing[0]!r}."
-                if missing
-                else "table has no rows."
-            )
-        names, values = np.asarray(table["method"]), np.asarray(table[metric], dtype=np.float64)
-        methods = list(dict.fromkeys(names.tolist()))
-        by_method = [values[names == method] for method in methods]
-        display = cls(methods=[str(name) for name in methods], values=by_method, metric=metric)
+        summaries = summarize_methods(table, metric)
+        names, values = [s.name for s in summaries], [s.values for s in summaries]
+        display = cls(methods=names, values=values, metric=metric, summaries=summaries)
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the boxplots.
+        """Draw the results.
 
         Parameters
         ----------
@@ -98,36 +116,74 @@ class ComparisonDisplay:
         -------
         self : ComparisonDisplay
         """
-        ax = get_or_make_axes(ax, (6.4, 1.1 + 0.5 * len(self.methods)))
-        for place, values in enumerate(self.values):
-            if len(values):
-                self._draw_box(ax, place, values)
-        names = format_names(self.methods)
-        labels = [
-            f"{n} ({k} failed)" if k else n for n, k in zip(names, self.n_failed, strict=True)
-        ]
-        ax.set_yticks(np.arange(len(names)), labels)
-        ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_xlabel(format_names([TITLES.get(self.metric, self.metric)])[0])
-        if self.metric == "seconds":
+        ax = get_or_make_axes(ax, (7.2, 1.2 + 0.42 * len(self.methods)))
+        timed = self.metric == "seconds"
+        if timed:
             ax.set_xscale("log")
+        elif np.isfinite(self.summaries[0].mean):
+            ax.axvline(self.summaries[0].mean, color=WINNER, linewidth=0.8, alpha=0.6, zorder=1)
+        for place, summary in enumerate(self.summaries):
+            self._draw_method(ax, place, summary, not timed)
+        self._label(ax)
+        if not timed:
+            self._write_seconds(ax)
         ax.use_sticky_edges = False  # keep a margin for points at 0
         ax.margins(x=0.04)
-        ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+        ax.grid(axis="x", color="#e6e6e6", linewidth=0.6)
         ax.set_axisbelow(True)
         tidy(ax)
+        ax.tick_params(axis="y", length=0)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_box(self, ax: Any, place: int, values: FloatArray) -> None:
-        minimum, lower, median, upper, maximum = self.quartiles[place]
-        ax.plot([minimum, maximum], [place, place], color=INK, linewidth=1, zorder=1)
-        box = {"facecolor": "#cfe3f6", "edgecolor": INK, "linewidth": 1, "zorder": 2}
-        ax.barh(place, upper - lower, 0.5, left=lower, **box)
-        ax.plot([median] * 2, [place - 0.25, place + 0.25], color=COLORS[2], lw=2.2, zorder=3)
-        steps = np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.zeros(1)
-        marks = {"s": 14, "color": COLORS[0], "edgecolors": INK, "linewidths": 0.5}
-        ax.scatter(values, place + steps, **marks, zorder=4)
+    def _draw_method(self, ax: Any, place: int, summary: MethodSummary, compared: bool) -> None:
+        values = self.values[place]
+        if not len(values):
+            return
+        color = WINNER if compared and summary.winner else OTHER
+        steps = np.linspace(-0.16, 0.16, len(values)) if len(values) > 1 else np.zeros(1)
+        ax.scatter(values, place + steps, s=12, color=LIGHT, linewidths=0, zorder=2)
+        if compared and np.isfinite(summary.low):
+            ends = summary.mean - summary.difference + np.array([summary.low, summary.high])
+            ends = np.clip(ends, *LIMITS.get(self.metric, (None, None)))
+            ax.plot(ends, [place] * 2, color=color, lw=2, solid_capstyle="butt", zorder=3)
+        marker = {"s": 46, "color": color, "edgecolors": "white", "linewidths": 0.8}
+        ax.scatter([summary.mean], [place], **marker, zorder=4)
+
+    def _label(self, ax: Any) -> None:
+        """Write the names of the methods, and what is drawn."""
+        names = format_names(self.methods)
+        remarks = [f" ({summary.remark})" if summary.remark else "" for summary in self.summaries]
+        labels = [name + remark for name, remark in zip(names, remarks, strict=True)]
+        ax.set_yticks(np.arange(len(names)), labels)
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        bold = self.metric != "seconds"
+        if bold:
+            for text, summary in zip(ax.get_yticklabels(), self.summaries, strict=True):
+                text.set_fontweight("bold" if summary.winner else "normal")
+        title = format_names([TITLES.get(self.metric, self.metric)])[0]
+        if bold and any(np.isfinite(summary.low) for summary in self.summaries[1:]):
+            title += "  (bars: 95% intervals of the difference from the best)"
+        ax.set_xlabel(title, color=INK, fontsize=9.5)
+
+    def _write_seconds(self, ax: Any) -> None:
+        """Write the mean time of a fit to the right of each method."""
+        place = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+        style = {"ha": "right", "va": "center", "fontsize": 8.5, "color": OTHER}
+        if "seconds" not in self.summaries[0].means:
+            return
+        for row, summary in enumerate(self.summaries):
+            text = format_seconds(summary.means["seconds"])
+            ax.annotate(text, (1.11, row), **place, **style)
+        ax.annotate("fit time", (1.11, -0.75), **place, **style)
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time as text, with two significant digits below ten seconds."""
+    if not np.isfinite(seconds):
+        return "-"
+    digits = 0 if seconds >= 10 else 1 if seconds >= 1 else 2
+    return f"{seconds:.{digits}f} s"
 
 
 def _compute_quartiles(values: FloatArray) -> FloatArray:

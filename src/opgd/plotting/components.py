@@ -8,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.types import AnyArray, FloatArray
 from opgd.inspection.estimators import (
-    check_has_axes,
     compute_first_components_errors,
     has_classes,
 )
 from opgd.inspection.palette import COLORS, MARKERS
+from opgd.inspection.pipelines import unwrap, unwrap_with_axes
 from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, set_integer_ticks, tidy
 from opgd.plotting._styles import INK
 from opgd.plotting._text import format_names
@@ -81,7 +81,7 @@ class ComponentsDisplay:
 
         Parameters
         ----------
-        estimator : fitted opgd estimator with components
+        estimator : fitted opgd estimator with components, or Pipeline that ends in one
         X, y : array-likes of shapes (n_samples, n_features) and (n_samples,), default=None
             Samples and labels, preferably held-out, to compute the error of a classifier with its
             first 1, 2, ... components.
@@ -94,7 +94,8 @@ class ComponentsDisplay:
         -------
         display : ComponentsDisplay
         """
-        check_has_axes(estimator)
+        unwrapped = unwrap_with_axes(estimator)
+        estimator, X = unwrapped.estimator, unwrapped.encode(X)
         sizes = np.arange(1, len(estimator.components_) + 1)
         is_classifier = has_classes(estimator)
         panels = []
@@ -121,7 +122,7 @@ class ComponentsDisplay:
 
         Parameters
         ----------
-        estimator : fitted OPGDClassifierCV
+        estimator : fitted OPGDClassifierCV, or Pipeline that ends in one
         ax : matplotlib Axes, default=None
             Axes to draw on; by default a new figure is created.
         draw : bool, default=True
@@ -131,6 +132,7 @@ class ComponentsDisplay:
         -------
         display : ComponentsDisplay
         """
+        estimator = unwrap(estimator).estimator
         check_is_fitted(estimator, "cv_results_")
         table, n_splits = estimator.cv_results_, estimator.n_splits_
         counts, scores = table["param_n_components"].astype(int), table["mean_test_score"]
@@ -156,7 +158,7 @@ class ComponentsDisplay:
 
         Parameters
         ----------
-        estimator : fitted OPGDMixture
+        estimator : fitted OPGDMixture, or Pipeline that ends in one
         ax : matplotlib Axes, default=None
             Axes to draw on; by default a new figure is created.
         draw : bool, default=True
@@ -166,6 +168,7 @@ class ComponentsDisplay:
         -------
         display : ComponentsDisplay
         """
+        estimator = unwrap(estimator).estimator
         check_is_fitted(estimator, "selection_")
         table = estimator.selection_
         order = np.argsort(table["n_clusters"])

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.types import FloatArray
 from opgd.inspection.palette import COLORS
+from opgd.inspection.pipelines import unwrap
 from opgd.plotting._drawing import get_or_make_axes, set_integer_ticks, tidy
 
 
@@ -50,7 +51,7 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        estimator : fitted opgd estimator with `loss_curve_`
+        estimator : fitted opgd estimator with `loss_curve_`, or Pipeline that ends in one
         ax : matplotlib Axes, default=None
             Axes to draw on; by default a new figure is created.
         draw : bool, default=True
@@ -60,6 +61,7 @@ class ConvergenceDisplay:
         -------
         display : ConvergenceDisplay
         """
+        estimator = unwrap(estimator).estimator
         check_is_fitted(estimator)
         if not hasattr(estimator, "loss_curve_"):
             raise TypeError(

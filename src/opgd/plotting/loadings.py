@@ -6,9 +6,15 @@ import numpy as np
 
 from opgd._utils.validation import check_integer
 from opgd.core.types import FloatArray, IntArray
-from opgd.inspection.estimators import check_axes, check_has_axes, check_rows, get_column_names
+from opgd.inspection.estimators import (
+    check_axes,
+    check_rows,
+    complete_rows,
+    get_column_names,
+)
 from opgd.inspection.loadings import compute_correlations, compute_standardized_coefficients
 from opgd.inspection.palette import COLORS
+from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.text import label_axes
 from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
 from opgd.plotting._styles import INK
@@ -84,7 +90,7 @@ class LoadingsDisplay:
 
         Parameters
         ----------
-        estimator : fitted opgd estimator with components
+        estimator : fitted opgd estimator with components, or Pipeline that ends in one
         X : array-like of shape (n_samples, n_features), default=None
             Samples to compute the correlations from; without them only coefficients are drawn.
         axes : sequence of int, default=None
@@ -101,7 +107,8 @@ class LoadingsDisplay:
         -------
         display : LoadingsDisplay
         """
-        check_has_axes(estimator)
+        unwrapped = unwrap_with_axes(estimator)
+        estimator, X = unwrapped.estimator, unwrapped.encode(X)
         n_components = len(estimator.components_)
         first = range(min(MAX_AXES, n_components))
         indices = check_axes(first if axes is None else axes, n_components)
@@ -109,7 +116,7 @@ class LoadingsDisplay:
         top = MAX_COLUMNS if top is None else check_integer("top", top, 1)
         correlations = None
         if X is not None:
-            rows = check_rows(estimator, X)
+            rows = complete_rows(estimator, check_rows(estimator, X))
             correlations = compute_correlations(rows, estimator.components_[indices])
         display = cls(
             coefficients=coefficients,

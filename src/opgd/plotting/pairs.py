@@ -4,7 +4,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd.inspection.estimators import check_axes, check_has_axes
+from opgd.inspection.estimators import check_axes
+from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
     compute_ellipses,
@@ -94,7 +95,8 @@ class PairsDisplay:
         -------
         display : PairsDisplay
         """
-        check_has_axes(estimator)
+        unwrapped = unwrap_with_axes(estimator)
+        estimator, X = unwrapped.estimator, unwrapped.encode(X)
         n_components = len(estimator.components_)
         first = range(min(MAX_AXES, n_components))
         indices = check_axes(first if axes is None else axes, n_components)

@@ -7,7 +7,8 @@ import numpy as np
 
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.estimators import check_axes, check_has_axes
+from opgd.inspection.estimators import check_axes
+from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
     compute_decision_regions,
@@ -163,7 +164,7 @@ class ProjectionDisplay:
 
         Parameters
         ----------
-        estimator : fitted opgd estimator with components
+        estimator : fitted opgd estimator with components, or Pipeline that ends in one
             An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
             baseline with Gaussians on its components.
         X : array-like of shape (n_samples, n_features)
@@ -201,7 +202,8 @@ class ProjectionDisplay:
         -------
         display : ProjectionDisplay
         """
-        check_has_axes(estimator)
+        unwrapped = unwrap_with_axes(estimator)
+        estimator, X = unwrapped.estimator, unwrapped.encode(X)
         if np.array_equal(axes, (0, 1)) and len(estimator.components_) == 1:
             axes = (0,)
         pair = check_axes(axes, len(estimator.components_))

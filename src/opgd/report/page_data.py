@@ -16,11 +16,19 @@ from opgd.inspection.estimators import (
 )
 from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
 from opgd.inspection.palette import COLORS, SYMBOLS
+from opgd.inspection.pipelines import OriginalColumns
 from opgd.inspection.projected import make_outlines
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
 from opgd.inspection.tour import compute_principal_axes, make_tour, to_plain_data
-from opgd.report.rows import pack, pack_centered, pack_codes, pack_columns, select_fitting_columns
+from opgd.report.rows import (
+    pack,
+    pack_centered,
+    pack_codes,
+    pack_columns,
+    pack_originals,
+    select_fitting_columns,
+)
 
 MAX_AXES = 10
 MAX_GAUSSIANS = 60
@@ -31,7 +39,9 @@ MAX_CONDITION = 1e10
 class Picture:
     """All rows with their labels, predictions and names."""
 
-    rows: AnyArray
+    rows: AnyArray  # without missing values
+    cells: AnyArray  # nan where missing
+    originals: OriginalColumns | None  # columns before the steps of a pipeline
     labels: IntArray | None  # class codes, -1 if unlabeled; None for a mixture
     predicted: IntArray
     uncertainty: FloatArray
@@ -70,9 +80,10 @@ def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str,
         ],
         "columns": [
             column | {"name": names[j]}
-            for column, j in zip(pack_columns(picture.rows[drawn], columns), columns, strict=True)
+            for column, j in zip(pack_columns(picture.cells[drawn], columns), columns, strict=True)
         ],
         "n_columns": len(names),
+        "originals": [] if picture.originals is None else pack_originals(picture.originals, drawn),
         "groupings": _make_groupings(estimator, picture, drawn),
         "values": [
             pack_centered(picture.uncertainty[drawn]) | {"name": "uncertainty"},

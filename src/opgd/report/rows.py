@@ -6,12 +6,17 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.pipelines import OriginalColumns
 
 EXACT_BYTES = 2**22
 """Up to this size columns are stored as float32, beyond it as 16-bit steps of their range."""
 COLUMN_BYTES = 3_200_000
 """Maximum size of all columns in 16 bits; those with the smallest loadings are dropped."""
 NAME_BYTES = 1_500_000
+ORIGINAL_BYTES = 2_000_000
+"""Maximum size of the columns of a table before the steps of a pipeline."""
+MISSING_STEP = -(2**15)
+"""Code of missing values among 16-bit steps."""
 MAX_NAME_LENGTH = 400
 
 
@@ -31,16 +36,28 @@ def pack_centered(values: FloatArray, offset: float = 0.0) -> dict[str, Any]:
 
     The differences keep the digits that float32 would lose for values far from zero.
     """
-    middle = float(values.min()) / 2 + float(values.max()) / 2
+    low, high = _find_range(values)
+    middle = low / 2 + high / 2
     return pack(values - middle, "float32") | {"offset": middle + offset, "step": 1.0}
 
 
+def _find_range(values: FloatArray) -> tuple[float, float]:
+    """Return the least and the greatest value that is not missing, zeros if there is none."""
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+
+
 def pack_steps(values: FloatArray) -> dict[str, Any]:
-    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range."""
-    low, high = float(values.min()), float(values.max())
+    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range.
+
+    Missing values are packed as `MISSING_STEP`.
+    """
+    low, high = _find_range(values)
     middle = low / 2 + high / 2
     step = (high / 65534 - low / 65534) or 1.0
-    return pack(np.rint((values - middle) / step), "int16") | {"offset": middle, "step": step}
+    steps = np.rint((values - middle) / step)
+    packed = pack(np.where(np.isnan(steps), MISSING_STEP, steps), "int16")
+    return packed | {"offset": middle, "step": step}
 
 
 def select_fitting_columns(order: IntArray, n_rows: int) -> IntArray:
@@ -53,6 +70,20 @@ def pack_columns(rows: AnyArray, columns: IntArray) -> list[dict[str, Any]]:
     exact = 4 * len(rows) * len(columns) <= EXACT_BYTES
     pack_column = pack_centered if exact else pack_steps
     return [pack_column(rows[:, j].astype(np.float64)) for j in columns]
+
+
+def pack_originals(originals: OriginalColumns, drawn: IntArray) -> list[dict[str, Any]]:
+    """Pack the columns of a table as distinct words and codes, as many as fit."""
+    packed, room = [], ORIGINAL_BYTES
+    for name, cells in zip(originals.names, originals.cells, strict=True):
+        places, codes = np.unique(cells.codes[drawn], return_inverse=True)
+        words = [cells.words[place] for place in places if place >= 0]
+        room -= sum(len(word) + 3 for word in words) + 3 * len(drawn)
+        if room < 0:
+            break
+        shift = int(np.any(places < 0))  # the code of missing cells comes first
+        packed.append({"name": name, "words": words, "codes": pack_codes(codes - shift)})
+    return packed
 
 
 def get_row_names(X: Any, rows: IntArray) -> list[str] | None:

@@ -9,10 +9,11 @@ from sklearn.utils import check_consistent_length
 from opgd._utils.labels import to_label_array
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import predict_held_out
 from opgd.inspection.estimators import (
-    check_has_axes,
     check_rows,
+    complete_rows,
     get_column_names,
     get_group_names,
     has_classes,
@@ -21,6 +22,7 @@ from opgd.inspection.estimators import (
 from opgd.inspection.evaluation import Evaluation, evaluate
 from opgd.inspection.labels import encode_any, encode_classes
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
+from opgd.inspection.pipelines import Unwrapped, read_original_columns, unwrap_with_axes
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -41,6 +43,7 @@ class Summary:
 
     title: str
     estimator: str
+    model: str  # by the name it has in the literature
     is_mixture: bool
     n_rows: int
     n_features: int
@@ -52,12 +55,14 @@ class Summary:
     shares: list[float] | None  # of the gain, by axis
     loadings: list[AxisLoadings]
     evaluation: Evaluation | None
+    comparison: list[MethodSummary] | None  # with other methods, the best first
     doubtful: list[ListedRow]
     n_doubtful: int
     doubtful_held_out: bool  # whether their probabilities come from cross-validation
     far: list[ListedRow]
     clusters: Clusters | None
     known_classes: list[str]  # labels that were passed with a mixture
+    table: list[tuple[str, str, str, str]]  # how a table encoder encoded each column
     page: dict[str, Any]  # plain data for the scripts
 
 
@@ -72,13 +77,17 @@ def summarize(
     cv: int = 5,
     groups: Any = None,
     max_rows: int = 50_000,
+    comparison: Any = None,
 ) -> Summary:
     """Return the contents of a report; `write_report` documents the parameters."""
-    check_has_axes(estimator)
+    unwrapped = unwrap_with_axes(estimator)
+    estimator = unwrapped.estimator
+    table, X = X, unwrapped.encode(X)
+    X_test = unwrapped.encode(X_test)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     is_mixture = not has_classes(estimator)
-    _check_arguments(is_mixture, y, X_test, y_test, groups)
+    _check_arguments(is_mixture, y, X_test, y_test, groups, comparison)
     rows = check_rows(estimator, X, y)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
@@ -87,14 +96,22 @@ def summarize(
     if not is_mixture:
         labels = encode_classes(estimator, y)
         evaluation, held_out = _evaluate(
-            estimator, rows, y, labels, probabilities, (X_test, y_test), cv, groups
+            estimator,
+            rows,
+            y,
+            labels,
+            probabilities,
+            (X_test, y_test),
+            cv,
+            groups,
+            None if unwrapped.steps is None else (unwrapped.steps, table),
         )
     else:
         labels = np.full(len(rows), -1, dtype=np.intp)
         if y is not None:
             known_names, known = encode_any(y)
     typicality = estimator.typicality(X)
-    names = get_row_names(X, np.arange(len(rows)))
+    names = get_row_names(table, np.arange(len(rows)))
     fitted_rows = PredictedRows(labels, probabilities, typicality, names)
     evaluated_rows = fitted_rows
     if held_out is not None:
@@ -104,8 +121,11 @@ def summarize(
     clusters = None
     if is_mixture:
         clusters = summarize_clusters(estimator, predicted, known, len(known_names))
+    completed = complete_rows(estimator, rows)
     picture = Picture(
-        rows=rows,
+        rows=completed,
+        cells=rows,
+        originals=read_original_columns(unwrapped, table),
         labels=None if is_mixture else labels,
         predicted=predicted,
         uncertainty=1 - probabilities.max(axis=1),
@@ -118,30 +138,37 @@ def summarize(
     return Summary(
         title=f"Report on {name}" if title is None else str(title),
         estimator=name,
+        model=name_fitted_model(estimator),
         is_mixture=is_mixture,
         n_rows=len(rows),
         n_features=rows.shape[1],
         n_axes=len(estimator.components_),
         groups=get_group_names(estimator),
         columns=get_column_names(estimator),
-        facts=_list_facts(estimator),
+        facts=_list_facts(estimator) + _list_missing(unwrapped, rows),
         parameters=[
             (key, _format_value(value)) for key, value in estimator.get_params(False).items()
         ],
         shares=_to_floats(getattr(estimator, "component_shares_", None)),
-        loadings=select_largest_loadings(estimator, rows),
+        loadings=select_largest_loadings(estimator, completed),
         evaluation=evaluation,
+        comparison=None if comparison is None else summarize_methods(comparison),
         doubtful=doubtful,
         n_doubtful=n_doubtful,
         doubtful_held_out=held_out is not None,
         far=list_far_rows(fitted_rows),
         clusters=clusters,
         known_classes=known_names,
+        table=_list_columns(unwrapped),
         page=make_page_data(estimator, picture, max_rows),
     )
 
 
-def _check_arguments(is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any) -> None:
+def _check_arguments(
+    is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any, comparison: Any
+) -> None:
+    if is_mixture and comparison is not None:
+        raise ValueError("comparison applies to classifiers only, got a mixture model.")
     if is_mixture and groups is not None:
         raise ValueError("groups applies to classifiers only; a mixture is not cross-validated.")
     if (X_test is None) != (y_test is None):
@@ -163,6 +190,7 @@ def _evaluate(
     test: tuple[Any, Any],
     cv: int,
     groups: Any,
+    table: tuple[Any, Any] | None,
 ) -> tuple[Evaluation | None, FloatArray | None]:
     """Evaluate on the test set if there is one, else by cross-validation or on the training set.
 
@@ -177,7 +205,9 @@ def _evaluate(
         note = "test rows"
         return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
     group_codes = None if groups is None else _encode_groups(groups)
-    held_out, how = predict_held_out(estimator, rows, to_label_array(y), labels, cv, group_codes)
+    held_out, how = predict_held_out(
+        estimator, rows, to_label_array(y), labels, cv, group_codes, table
+    )
     labeled = labels >= 0
     if not labeled.any():
         return None, None
@@ -195,7 +225,7 @@ def _encode_groups(groups: Any) -> IntArray:
 
 def _list_facts(estimator: Any) -> list[tuple[str, str]]:
     """Return names and values that describe the fit."""
-    facts = [("Model", name_fitted_model(estimator))]
+    facts = []
     if hasattr(estimator, "converged_"):
         outcome = "converged" if estimator.converged_ else "not converged"
         facts.append(("Optimization", f"{outcome} after {estimator.n_iter_} iterations"))
@@ -213,6 +243,31 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
         facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
     return facts
+
+
+def _list_columns(unwrapped: Unwrapped) -> list[tuple[str, str, str, str]]:
+    """Return name, kind, encoding and number of missing cells of the columns of the table."""
+    if unwrapped.table is None:
+        return []
+    return [
+        (entry.column, entry.kind, entry.action, str(entry.n_missing or ""))
+        for entry in unwrapped.table
+    ]
+
+
+def _list_missing(unwrapped: Unwrapped, cells: AnyArray) -> list[tuple[str, str]]:
+    """Return how many cells of the table were missing, and how they were treated."""
+    n_missing, n_cells = int(np.isnan(cells).sum()), cells.size
+    treatment = "the model averages over their possible values"
+    if not n_missing:
+        treatment = "filled before the fit"
+    if unwrapped.table is not None:
+        n_missing = unwrapped.table.n_missing
+        n_cells = unwrapped.table.n_rows * sum(1 for entry in unwrapped.table if entry.outputs)
+    if not n_missing:
+        return [("Missing cells", "none")]
+    share = f"{n_missing:,} of {n_cells:,} ({n_missing / n_cells:.1%})"
+    return [("Missing cells", f"{share}; {treatment}")]
 
 
 def _to_floats(values: Any) -> list[float] | None:

@@ -20,6 +20,7 @@ def write_report(
     cv: int = 5,
     groups: Any = None,
     max_rows: int = MAX_ROWS,
+    comparison: Any = None,
     overwrite: bool = False,
 ) -> Path:
     """Write an interactive report on a fitted model as a self-contained HTML file.
@@ -34,12 +35,13 @@ def write_report(
 
     Parameters
     ----------
-    estimator : fitted opgd estimator with components
+    estimator : fitted opgd estimator with components, or Pipeline that ends in one
         An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
         baseline that models projected classes by Gaussians (the projection pursuit baselines do
-        not).
+        not). For a Pipeline, the report shows the columns of `X` for single samples and the
+        encoded features as loadings, and lists what a `TableEncoder` did with each column.
     X : array-like of shape (n_samples, n_features)
-        The training samples.
+        The training samples; for a Pipeline, before its first step.
     y : array-like of shape (n_samples,), default=None
         Labels of `X`, required for a classifier. For a mixture, known classes to compare the
         clusters with.
@@ -52,15 +54,18 @@ def write_report(
         computed on it instead of by cross-validation.
     cv : int, default=5
         Number of cross-validation folds, used without a test set. A clone of the estimator (of
-        `best_estimator_`, if it has one) is fitted for each fold. With 0, performance is computed
-        on the training samples; this is also the case with more than 20,000 samples or a million
-        values, or if a class has a single sample.
+        `best_estimator_`, if it has one), and of the steps of a Pipeline, is fitted for each fold.
+        With 0, performance is computed on the training samples; this is also the case with more
+        than 20,000 samples or a million values, or if a class has a single sample.
     groups : array-like of shape (n_samples,), default=None
         Group of each sample, such as a person or a batch. Samples of a group are held out
         together in cross-validation.
     max_rows : int, default=50000
         Maximum number of samples to draw. Larger data are subsampled, stratified by class, for
         the scatter plots only.
+    comparison : pandas.DataFrame, default=None
+        Result of `opgd.compare`, for example of ``compare(X, y, [estimator, "LDA", "QDA", "random
+        forest"])``. If passed, the report has a section with this comparison.
     overwrite : bool, default=False
         Whether to replace an existing file.
 
@@ -96,6 +101,7 @@ def write_report(
         cv=cv,
         groups=groups,
         max_rows=max_rows,
+        comparison=comparison,
     )
     # names may contain lone surrogates, which UTF-8 cannot encode
     write_atomically(target, render(summary).encode("utf-8", "replace"), overwrite)

@@ -10,10 +10,12 @@ from opgd.cli.model_summary import collect_facts, print_facts
 from opgd.cli.options import (
     MODEL,
     OUTPUT,
+    As,
     AsJson,
     Covariance,
     Data,
     DropMissing,
+    DryRun,
     Force,
     Ignore,
     Impute,
@@ -22,6 +24,7 @@ from opgd.cli.options import (
     Quiet,
     Use,
     Weights,
+    check_output,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 def cluster(
     data: Data,
-    output: NewModel,
+    output: NewModel = None,
     clusters: Annotated[
         str,
         typer.Option(
@@ -65,9 +68,11 @@ def cluster(
     ] = None,
     use: Use = None,
     ignore: Ignore = None,
+    kinds: As = None,
     drop_missing: DropMissing = False,
     impute: Impute = None,
     weights: Weights = None,
+    dry_run: DryRun = False,
     seed: Annotated[int, typer.Option(min=0, rich_help_panel=MODEL, help="Random seed.")] = 0,
     jobs: Jobs = 1,
     force: Force = False,
@@ -80,16 +85,21 @@ def cluster(
     """
     from opgd import OPGDMixture
     from opgd.cli.models import predict_rows, save_trained_model
-    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.training import Selection, parse_kinds, read_training, show_encoding
     from opgd.cli.tables.write import TableOutput, build_answer_table, check_new_file
 
     terminal = Terminal(quiet, as_json)
-    selection = Selection(use, ignore, drop_missing, impute, weights=weights)
-    path = check_new_file(output, force=force, inputs=[data])
+    selection = Selection(
+        use, ignore, drop_missing, impute, weights=weights, kinds=parse_kinds(kinds)
+    )
+    model_path = check_output(output, dry_run)
+    if dry_run:
+        show_encoding(data, selection, terminal)
+        return
+    path = check_new_file(model_path, force=force, inputs=[data])
     table_output = None
     if labels is not None:
-        table_output = TableOutput(labels, force=force, inputs=[data, output])
-    training = read_training(data, selection, terminal)
+        table_output = TableOutput(labels, force=force, inputs=[data, model_path])
     mixture = OPGDMixture(
         _parse_clusters(clusters),
         n_components=axes,
@@ -99,6 +109,8 @@ def cluster(
         random_state=seed,
         n_jobs=jobs,
     )
+    allow_nan = mixture.__sklearn_tags__().input_tags.allow_nan
+    training = read_training(data, selection, terminal, allow_nan=allow_nan)
     with terminal.show_progress("clustering", mixture):
         mixture.fit(training.X, sample_weight=training.weights)
     notes = _summarize_clusters(mixture, training, criterion)
@@ -106,8 +118,9 @@ def cluster(
     if table_output is not None:
         answers = predict_rows(mixture, training.X)
         table_output.write(build_answer_table(training.X.index.to_numpy(), answers), terminal)
-    facts = {"model": str(path), "labels": labels}
-    print_facts(facts | collect_facts(mixture, notes, training.fill_values), terminal)
+    facts: dict[str, Any] = {"model": str(path), "labels": labels}
+    facts |= collect_facts(mixture, notes, training.fill_values, training.stored_encoder)
+    print_facts(facts, terminal)
 
 
 def _parse_clusters(text: str) -> int | list[int] | str:

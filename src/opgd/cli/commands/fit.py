@@ -12,10 +12,12 @@ from opgd.cli.errors import BadInput
 from opgd.cli.model_summary import collect_facts, print_facts
 from opgd.cli.options import (
     MODEL,
+    As,
     AsJson,
     Covariance,
     Data,
     DropMissing,
+    DryRun,
     Force,
     Groups,
     Ignore,
@@ -27,20 +29,27 @@ from opgd.cli.options import (
     Target,
     Use,
     Weights,
+    check_output,
     parse_folds,
 )
 
 if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
 
-SCORES = {"error": "accuracy", "log-loss": "neg_log_loss"}
+SCORES = {
+    "error": "accuracy",
+    "log-loss": "neg_log_loss",
+    "balanced": "balanced_accuracy",
+    "f1": "f1_macro",
+    "average-precision": "average_precision",
+}
 RULES = {"best": "best", "one-se": "one_se"}
 
 
 def fit(
     data: Data,
     target: Target,
-    output: NewModel,
+    output: NewModel = None,
     axes: Annotated[
         str,
         typer.Option(
@@ -72,6 +81,12 @@ def fit(
         ),
     ] = None,
     covariance: Covariance = None,
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="balanced", rich_help_panel=MODEL, help="Give all classes the same weight."
+        ),
+    ] = None,
     cv: Annotated[
         str,
         typer.Option(
@@ -83,7 +98,7 @@ def fit(
     scoring: Annotated[
         str,
         typer.Option(
-            metavar="error|log-loss", rich_help_panel=MODEL, help="Criterion to select settings by."
+            metavar="|".join(SCORES), rich_help_panel=MODEL, help="Criterion to select settings by."
         ),
     ] = "error",
     rule: Annotated[
@@ -96,10 +111,12 @@ def fit(
     ] = "best",
     use: Use = None,
     ignore: Ignore = None,
+    kinds: As = None,
     drop_missing: DropMissing = False,
     impute: Impute = None,
     weights: Weights = None,
     groups: Groups = None,
+    dry_run: DryRun = False,
     seed: Seed = None,
     jobs: Jobs = 1,
     force: Force = False,
@@ -109,6 +126,10 @@ def fit(
     """Fit a classifier to a table with a label column and write it to a model file.
 
     opgd fit wine.csv --target cultivar -o wine.opgd
+
+    Columns can be numbers, categories, dates or text such as 21% and $5; identifiers, constant
+    columns and free text are dropped. --dry-run shows what is done with each column, and --as
+    changes it.
     """
     settings = Settings(
         axes=axes,
@@ -116,6 +137,7 @@ def fit(
         ridge=ridge,
         subclasses=subclasses,
         covariance=covariance,
+        class_weight=class_weight,
         cv=parse_folds("--cv", cv),
         scoring=scoring,
         rule=rule,
@@ -125,18 +147,26 @@ def fit(
     estimator = settings.make_estimator()
 
     from opgd.cli.models import save_trained_model
-    from opgd.cli.tables.training import Selection, read_training
+    from opgd.cli.tables.training import Selection, parse_kinds, read_training, show_encoding
     from opgd.cli.tables.write import check_new_file
 
     terminal = Terminal(quiet, as_json)
-    selection = Selection(use, ignore, drop_missing, impute, target, weights, groups)
-    path = check_new_file(output, force=force, inputs=[data])
-    training = read_training(data, selection, terminal)
+    selection = Selection(
+        use, ignore, drop_missing, impute, target, weights, groups, parse_kinds(kinds)
+    )
+    model_path = check_output(output, dry_run)
+    if dry_run:
+        show_encoding(data, selection, terminal)
+        return
+    path = check_new_file(model_path, force=force, inputs=[data])
+    allow_nan = estimator.__sklearn_tags__().input_tags.allow_nan
+    training = read_training(data, selection, terminal, allow_nan=allow_nan)
     estimate = settings.fit(estimator, training, terminal)
     notes = summarize_training(estimator, target, training.y, training.n_left_out, groups)
     notes |= estimate
     save_trained_model(estimator, path, notes, training, force=force)
-    facts = {"model": str(path)} | collect_facts(estimator, notes, training.fill_values)
+    facts = {"model": str(path)}
+    facts |= collect_facts(estimator, notes, training.fill_values, training.stored_encoder)
     print_facts(facts, terminal)
 
 
@@ -149,6 +179,7 @@ class Settings:
     ridge: str | None
     subclasses: str | None
     covariance: str | None
+    class_weight: str | None
     cv: int | float
     scoring: str
     rule: str
@@ -161,13 +192,17 @@ class Settings:
 
         values = self._parse_values()
         if self.scoring not in SCORES:
-            raise BadInput(f"--scoring must be error or log-loss, got {quote(self.scoring)}.")
+            names = ", ".join(SCORES)
+            raise BadInput(f"--scoring must be one of {names}; got {quote(self.scoring)}.")
+        if self.class_weight not in (None, "balanced"):
+            raise BadInput(f"--class-weight must be balanced, got {quote(self.class_weight)}.")
         if self.rule not in RULES:
             raise BadInput(f"--rule must be best or one-se, got {quote(self.rule)}.")
         if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
             return OPGDClassifierCV(
                 **grid,
+                class_weight=self.class_weight,
                 cv=self.cv,
                 scoring=SCORES[self.scoring],
                 rule=RULES[self.rule],
@@ -177,7 +212,9 @@ class Settings:
         if self.rule != "best":
             raise BadInput("--rule one-se needs --axes auto or several values of an option.")
         single: Any = {key: candidates[0] for key, candidates in values.items()}
-        return OPGDClassifier(**single, n_jobs=self.jobs, random_state=self.seed)
+        return OPGDClassifier(
+            **single, class_weight=self.class_weight, n_jobs=self.jobs, random_state=self.seed
+        )
 
     def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
         """Fit the estimator and return an estimate of its error."""

@@ -13,5 +13,8 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
     from opgd.cli.models import open_model
 
     contents = open_model(model)
-    facts = collect_facts(contents.estimator, contents.training, contents.fill_values)
-    print_facts({"model": model} | facts, Terminal(as_json=as_json))
+    facts = collect_facts(
+        contents.estimator, contents.training, contents.fill_values, contents.encoder
+    )
+    table = "" if contents.encoder is None else str(contents.encoder.summary_)
+    print_facts({"model": model} | facts, Terminal(as_json=as_json), table)

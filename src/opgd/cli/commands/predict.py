@@ -7,6 +7,7 @@ import typer
 
 from opgd.cli.console import Terminal
 from opgd.cli.options import (
+    DECISIONS,
     OUTPUT,
     AsJson,
     Data,
@@ -30,6 +31,54 @@ def predict(
             "--proba", rich_help_panel=OUTPUT, help="Add the probabilities of all classes."
         ),
     ] = False,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            rich_help_panel=DECISIONS,
+            help="Costs of errors, with columns true, predicted and cost; others cost 1.",
+        ),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            rich_help_panel=DECISIONS,
+            help="Add sets of classes that contain the true one with this probability.",
+        ),
+    ] = None,
+    estimate_priors: Annotated[
+        bool,
+        typer.Option(
+            "--estimate-priors",
+            rich_help_panel=DECISIONS,
+            help="Estimate the class shares of the rows, and use them.",
+        ),
+    ] = False,
+    reject_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="COST",
+            rich_help_panel=DECISIONS,
+            help="Reject rows for which every prediction is expected to cost more.",
+        ),
+    ] = None,
+    reject_below: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            rich_help_panel=DECISIONS,
+            help="Reject rows whose prediction has a smaller probability.",
+        ),
+    ] = None,
+    reject_label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            rich_help_panel=DECISIONS,
+            help="Label of rejected rows; it must not be a class.",
+        ),
+    ] = None,
     keep: Keep = None,
     drop_missing: DropMissing = False,
     raw: Raw = False,
@@ -41,15 +90,19 @@ def predict(
 
     opgd predict wine.opgd new.csv -o predictions.csv
     """
-    from opgd.cli.models import apply_model, predict_rows
+    from opgd.cli.decisions import Decision
+    from opgd.cli.models import apply_model, decide_rows
     from opgd.cli.tables.write import TableOutput
 
+    terminal = Terminal(quiet, as_json)
+    decision = Decision(costs, reject_cost, reject_below, reject_label, coverage, estimate_priors)
+    inputs = [model, data, *([] if costs is None else [costs])]
     apply_model(
-        partial(predict_rows, proba=proba),
+        partial(decide_rows, proba=proba, decision=decision, terminal=terminal),
         model,
         data,
-        TableOutput(output, force=force, inputs=[model, data], raw=raw),
+        TableOutput(output, force=force, inputs=inputs, raw=raw),
         keep=keep or [],
         drop_missing=drop_missing,
-        terminal=Terminal(quiet, as_json),
+        terminal=terminal,
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opgd.cli.console import Terminal, list_rows, quote
+from opgd.cli.console import Terminal, count_noun, quote
 from opgd.cli.errors import BadInput
 from opgd.cli.options import OUTPUT, AsJson, Data, DropMissing, Force, Groups, ModelFile, Quiet
 
@@ -40,6 +40,10 @@ def report(
         int, typer.Option(min=1, rich_help_panel=OUTPUT, help="Maximum number of rows to draw.")
     ] = 50_000,
     groups: Groups = None,
+    comparison: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Results of opgd compare -o, to show in the report."),
+    ] = None,
     drop_missing: DropMissing = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -56,11 +60,12 @@ def report(
     from opgd.cli.tables.write import check_new_file
 
     terminal = Terminal(quiet, as_json)
-    tables = [data] if test is None else [data, test]
+    tables = [table for table in (data, test, comparison) if table is not None]
     path = check_new_file(output, force=force, inputs=[model, *tables])
     opened = open_model(model)
     target = target or opened.target
-    _check_options(opened, target, test, groups)
+    _check_options(opened, target, test, groups, comparison)
+    results = None if comparison is None else _read_comparison(comparison, terminal)
     cross_validated = opened.is_classifier and test is None and cv > 1
     group_column = (groups or opened.groups) if cross_validated else None
     rows = _read_labeled(opened, data, target, group_column, drop_missing, terminal)
@@ -69,7 +74,7 @@ def report(
         test_rows = _read_labeled(opened, test, target, None, drop_missing, terminal)
     with terminal.show_progress("writing the report"):
         write_report(
-            opened.estimator,
+            opened.pipeline,
             rows.X,
             rows.y,
             path=path,
@@ -79,6 +84,7 @@ def report(
             cv=cv,
             groups=rows.groups,
             max_rows=max_rows,
+            comparison=results,
             overwrite=force,
         )
     size = path.stat().st_size
@@ -97,7 +103,11 @@ class LabeledRows:
 
 
 def _check_options(
-    model: "Model", target: str | None, test: str | None, groups: str | None
+    model: "Model",
+    target: str | None,
+    test: str | None,
+    groups: str | None,
+    comparison: str | None,
 ) -> None:
     """Raise BadInput for unsupported models and for options that do not apply to the model."""
     from opgd.inspection.estimators import has_gaussians_on_axes
@@ -111,6 +121,21 @@ def _check_options(
         raise BadInput("--test can be used only with a classifier; this model is a clustering.")
     if groups is not None and not model.is_classifier:
         raise BadInput("--groups applies to classifiers only; clusters are not cross-validated.")
+    if comparison is not None and not model.is_classifier:
+        raise BadInput("--comparison applies to classifiers only; this model is a clustering.")
+
+
+def _read_comparison(path: str, terminal: Terminal) -> Any:
+    """Return the results of `opgd compare`, or raise BadInput for any other table."""
+    from opgd.cli.tables.read import read_table
+    from opgd.inspection.comparison import summarize_methods
+
+    results = read_table(path, terminal).frame
+    try:
+        summarize_methods(results)
+    except ValueError as error:
+        raise BadInput(f"{quote(path)} is not a table of opgd compare -o: {error}") from None
+    return results
 
 
 def _read_labeled(
@@ -134,19 +159,19 @@ def _read_labeled(
     rows = select_new_rows(
         model, table, terminal, drop_missing=drop_missing, expected=required.values()
     )
+    X = rows.X if model.steps is None else rows.frame
     if target is None:
-        return LabeledRows(rows.X)
+        return LabeledRows(X)
     series = rows.table.column(target, "--target")
     if not model.is_classifier:
-        return LabeledRows(rows.X, _encode_optional_labels(series))
+        return LabeledRows(X, _encode_optional_labels(series))
     labels, missing = encode_known_labels(target, series, model.estimator.classes_)
-    if missing.any() and not drop_missing:
-        raise BadInput(
-            f"Column {quote(target)} of {table.source} has no label in "
-            f"{list_rows(rows.table.row_numbers[missing])}; pass --drop-missing to drop such rows."
-        )
+    if missing.all():
+        raise BadInput(f"Column {quote(target)} of {table.source} has no labels.")
+    if missing.any():
+        terminal.note(f"Dropped {count_noun(int(missing.sum()), 'row')} without a label.")
     group_labels = None if groups is None else encode_groups(rows.table, groups)[~missing]
-    return LabeledRows(rows.X[~missing], labels[~missing], group_labels)
+    return LabeledRows(X[~missing], labels[~missing], group_labels)
 
 
 def _encode_optional_labels(series: Any) -> Any:

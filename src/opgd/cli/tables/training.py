@@ -1,28 +1,29 @@
-"""Prepare tables for fitting: select columns, and fill or drop missing cells."""
+"""Prepare tables for fitting: select and encode columns, and fill or drop missing cells."""
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from rich.text import Text
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
 
-from opgd.cli.console import Terminal, count_noun, list_names, list_rows, quote
+from opgd._tables.columns import NumberColumn
+from opgd._tables.inference import KINDS
+from opgd._tables.reading import read_new_columns
+from opgd.cli.console import Terminal, count_noun, list_rows, quote, sanitize
 from opgd.cli.errors import BadInput
-from opgd.cli.tables.encode import (
-    Numbers,
-    check_classes,
-    check_complete,
-    encode_groups,
-    encode_labels,
-    encode_numbers,
-    format_ignore_options,
-    note_decimal_commas,
-)
+from opgd.cli.tables.encode import check_classes, encode_groups, encode_labels, encode_numbers
+from opgd.cli.tables.frames import pop_frame
 from opgd.cli.tables.read import Table, read_table
 from opgd.core.types import AnyArray, FloatArray
+from opgd.table_encoder import TableEncoder
 
-IMPUTATIONS: dict[str, Any] = {"median": np.nanmedian, "mean": np.nanmean}
+IMPUTATIONS = ("median", "mean")
+MAX_COLUMNS = 8
+"""Maximum number of columns listed in a message."""
 ADVICE_ON_MISSING = (
     "Pass --drop-missing to drop {rows}, or --impute median to fill the cells with medians, "
     "which are stored in the model for new rows."
@@ -31,7 +32,7 @@ ADVICE_ON_MISSING = (
 
 @dataclass(frozen=True)
 class Selection:
-    """Options for the selection of columns and the treatment of missing cells."""
+    """Options for the selection and kinds of columns and the treatment of missing cells."""
 
     use: list[str] | None
     ignore: list[str] | None
@@ -40,6 +41,7 @@ class Selection:
     target: str | None = None
     weights: str | None = None
     groups: str | None = None
+    kinds: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise BadInput for an unknown imputation method, before the table is read."""
@@ -51,85 +53,215 @@ class Selection:
 
 @dataclass(frozen=True)
 class Training:
-    """Training rows, and how missing cells were treated."""
+    """Training rows, encoded, and the steps that encode new rows."""
 
-    X: Any  # pandas.DataFrame, indexed by row number in the file
+    X: Any  # pandas.DataFrame of features, indexed by row number in the file
     y: AnyArray | None
     weights: FloatArray | None
     groups: AnyArray | None
     n_left_out: int
-    imputation: dict[str, Any] | None
+    encoder: TableEncoder
+    imputer: SimpleImputer | None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, so that features are the columns of the table."""
+        columns = self.encoder.columns_
+        plain = all(isinstance(c, NumberColumn) and not str(c.format) for c in columns)
+        return plain and len(columns) == self.encoder.n_features_in_
 
     @property
     def preprocessing(self) -> dict[str, Any]:
         """Preprocessing of new rows, for the model file."""
-        return {} if self.imputation is None else {"imputation": self.imputation}
+        if not self.is_plain or self.imputer is None:
+            return {}
+        return {"imputation": {"method": self.imputer.strategy, "values": self.fill_values}}
 
     @property
     def fill_values(self) -> dict[str, float] | None:
-        """Fill values for missing cells, by column."""
-        return None if self.imputation is None else self.imputation["values"]
+        """Fill values for missing cells, by feature."""
+        if self.imputer is None:
+            return None
+        values = self.imputer.statistics_.tolist()
+        return dict(zip(self.imputer.feature_names_in_.tolist(), values, strict=True))
+
+    @property
+    def stored_encoder(self) -> TableEncoder | None:
+        """The encoder, if the model file contains it."""
+        return None if self.is_plain else self.encoder
+
+    def make_model(self, estimator: Any) -> Any:
+        """Return the model to store: a pipeline, or the estimator if all columns are numbers."""
+        if self.is_plain:
+            return estimator
+        imputer = [] if self.imputer is None else [("imputer", self.imputer)]
+        return Pipeline([("encoder", self.encoder), *imputer, ("model", estimator)])
 
 
-def read_training(path: str, selection: Selection, terminal: Terminal) -> Training:
-    """Read rows and labels for a fit; raise BadInput if they cannot be used."""
+def parse_kinds(options: list[str] | None) -> dict[str, str]:
+    """Return kinds by column from options of the form COLUMN=KIND."""
+    kinds = {}
+    for option in options or []:
+        name, _, kind = option.rpartition("=")
+        if not name or kind not in KINDS:
+            raise BadInput(
+                f"--as must be COLUMN=KIND with the kind {', '.join(KINDS[:-1])} or {KINDS[-1]}, "
+                f"got {quote(option)}."
+            )
+        kinds[name] = kind
+    return kinds
+
+
+def read_training(
+    path: str, selection: Selection, terminal: Terminal, *, allow_nan: bool
+) -> Training:
+    """Read and encode rows and labels for a fit; raise BadInput if they cannot be used.
+
+    Missing cells stay missing if `allow_nan`; otherwise they must be dropped or filled.
+    """
     table = read_table(path, terminal)
-    labels, labeled = _encode_target(table, selection)
-    groups = None if selection.groups is None else encode_groups(table, selection.groups)
     names = _select_columns(table, selection)
-    numbers = encode_numbers(table, names)
-    note_decimal_commas(numbers, terminal)
-    weights = _encode_weights(table, selection)
-    mask = labeled if weights is None else labeled & ~np.isnan(weights)
-    values, mask, imputation = _handle_missing(table, numbers, mask, selection)
-    if not mask.any():
-        raise BadInput(
-            f"Every row of {table.source} lacks a label, a weight or another value, so no rows "
-            "remain. Impute missing features with --impute, or drop their columns with --ignore."
-        )
-    n_left_out = int(np.sum(~mask))
-    if n_left_out:
-        terminal.note(f"Dropped {count_noun(n_left_out, 'row')} with missing cells.")
-    y = None if labels is None else check_classes(str(selection.target), labels[mask])
-    _note_counters(names, values, terminal)
-    rows = values[mask] if n_left_out else values
+    labels, mask = _encode_target(table, selection, terminal)
+    groups = None if selection.groups is None else encode_groups(table, selection.groups)
+    weights = None
+    if selection.weights is not None:
+        weights = encode_numbers(table, selection.weights, "--weights")
+        mask = mask & _find_weighted(table, weights, selection)
+    kinds = {name: kind for name, kind in selection.kinds.items() if name in names}
+    encoder = TableEncoder(kinds or None).set_output(transform="pandas")
+    frame = pop_frame(table, names, terminal)
+    encoder.fit(frame[mask])
+    if selection.drop_missing:
+        mask = _drop_incomplete(encoder, frame, mask, table, terminal)
+        encoder.fit(frame[mask])
+    note_encoding(encoder, terminal)
+    features = encoder.transform(frame[mask])
+    imputer = None
+    if selection.impute is not None:
+        imputer = SimpleImputer(strategy=selection.impute).set_output(transform="pandas")
+        features = imputer.fit_transform(features)
+    elif not allow_nan:
+        check_complete(features, table.source, ADVICE_ON_MISSING, encoder)
     return Training(
-        X=pd.DataFrame(rows, columns=names, index=table.row_numbers[mask]),
-        y=y,
+        X=features,
+        y=None if labels is None else check_classes(str(selection.target), labels[mask]),
         weights=None if weights is None else weights[mask],
         groups=None if groups is None else groups[mask],
-        n_left_out=n_left_out,
-        imputation=imputation,
+        n_left_out=int(np.sum(~mask)),
+        encoder=encoder,
+        imputer=imputer,
     )
 
 
-def _encode_target(table: Table, selection: Selection) -> tuple[AnyArray | None, AnyArray]:
+def show_encoding(path: str, selection: Selection, terminal: Terminal) -> None:
+    """Print how the columns of a table would be encoded, as the result of a command."""
+    quiet = Terminal(quiet=True)
+    training = read_training(path, selection, quiet, allow_nan=True)
+    summary = training.encoder.summary_
+    facts = {
+        "rows": len(training.X),
+        "rows_left_out": training.n_left_out,
+        "features": len(training.X.columns),
+        "table": [vars(entry) for entry in summary],
+    }
+    dropped = f", {training.n_left_out} dropped" if training.n_left_out else ""
+    title = f"{facts['rows']} rows{dropped}, {len(summary)} columns, {facts['features']} features"
+    terminal.print_result(facts, Text(f"{title}\n{summary}"))
+
+
+def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
+    """Print what the encoder does with each column, unless all are complete columns of numbers."""
+    summary = encoder.summary_
+    if all(entry.action == "kept" for entry in summary) and not summary.n_missing:
+        return
+    n_features = count_noun(len(encoder.get_feature_names_out()), "feature")
+    terminal.note(f"{count_noun(len(summary), 'column')}, encoded as {n_features}:")
+    terminal.show(str(summary))
+    dropped = [entry.column for entry in summary if not entry.outputs and entry.kind != "ignored"]
+    if dropped:
+        example = shlex.quote(f"{sanitize(dropped[0], 200)}=category")
+        terminal.note(f"Change the kind of a column with --as, for example --as {example}")
+
+
+def check_complete(
+    features: Any, source: str, advice: str, encoder: TableEncoder | None = None
+) -> None:
+    """Raise BadInput for missing cells, by column of the table that the encoder takes.
+
+    {rows} in the advice becomes the number of rows with missing cells.
+    """
+    missing = features.isna()
+    if not missing.to_numpy().any():
+        return
+    origins = {name: name for name in missing.columns}
+    if encoder is not None:
+        origins |= {name: entry.column for entry in encoder.summary_ for name in entry.outputs}
+    by_column = missing.T.groupby([origins[name] for name in missing.columns], sort=False).any().T
+    incomplete = by_column.loc[:, by_column.any()]
+    columns = list(incomplete.columns)
+    verb = "has" if len(columns) == 1 else "have"
+    lines = [f"{count_noun(len(columns), 'column')} of {source} {verb} missing cells:"]
+    shown = {name: sanitize(name, 30) for name in columns[:MAX_COLUMNS]}
+    width = max(map(len, shown.values()))
+    for name, text in shown.items():
+        rows = list_rows(incomplete.index[incomplete[name]])
+        count = f"{int(incomplete[name].sum())} of {count_noun(len(incomplete), 'row')}"
+        lines.append(f"  {text:{width}}  {count} ({rows})")
+    if len(columns) > MAX_COLUMNS:
+        n_more = len(columns) - MAX_COLUMNS
+        lines.append(f"  and {count_noun(n_more, 'more column', 'more columns')}")
+    n_rows = count_noun(int(incomplete.any(axis=1).sum()), "row")
+    raise BadInput("\n".join([*lines, advice.format(rows=n_rows)]))
+
+
+def _encode_target(
+    table: Table, selection: Selection, terminal: Terminal
+) -> tuple[AnyArray | None, AnyArray]:
     """Return the labels, if there is a target, and a mask of the labeled rows."""
     if selection.target is None:
         return None, np.ones(len(table.row_numbers), dtype=bool)
     labels, missing = encode_labels(table.column(selection.target, "--target"))
-    if missing.any() and not selection.drop_missing:
-        rows = list_rows(table.row_numbers[missing])
-        count = f"{int(missing.sum())} of {count_noun(len(missing), 'row')}"
-        raise BadInput(
-            f"Column {quote(selection.target)} of {table.source} has no label in {count} ({rows}). "
-            "Pass --drop-missing to drop such rows."
-        )
+    if missing.all():
+        raise BadInput(f"Column {quote(selection.target)} of {table.source} has no labels.")
+    if missing.any():
+        terminal.note(f"Dropped {count_noun(int(missing.sum()), 'row')} without a label.")
+    check_classes(selection.target, labels[~missing])
     return labels, ~missing
 
 
-def _encode_weights(table: Table, selection: Selection) -> FloatArray | None:
-    if selection.weights is None:
-        return None
-    table.column(selection.weights, "--weights")
-    numbers = encode_numbers(table, [selection.weights])
-    if not selection.drop_missing:
-        check_complete(table, numbers, "Pass --drop-missing to drop {rows}.")
-    return numbers.values[:, 0]
+def _find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
+    """Return a mask of the rows with a weight; raise BadInput if others are not to be dropped."""
+    missing = np.isnan(weights)
+    if missing.any() and not selection.drop_missing:
+        raise BadInput(
+            f"Column {quote(selection.weights)} (--weights) is empty in "
+            f"{list_rows(table.row_numbers[missing])}; pass --drop-missing to drop such rows."
+        )
+    return ~missing
+
+
+def _drop_incomplete(
+    encoder: TableEncoder, frame: Any, mask: AnyArray, table: Table, terminal: Terminal
+) -> AnyArray:
+    """Return a mask of the rows that have all cells of the columns that are used."""
+    names = [column.name for column in encoder.columns_]
+    missing = np.any([c.missing for c in read_new_columns(encoder, frame, names)], axis=0)
+    complete: AnyArray = mask & ~missing
+    if not complete.any():
+        raise BadInput(
+            f"Every row of {table.source} has missing cells, so that --drop-missing leaves none. "
+            "Impute them with --impute median, or exclude columns with --ignore."
+        )
+    n_dropped = int(np.sum(mask & missing))
+    if n_dropped:
+        terminal.note(f"Dropped {count_noun(n_dropped, 'row')} with missing cells.")
+    return complete
 
 
 def _select_columns(table: Table, selection: Selection) -> list[str]:
     """Return the names of the columns to use, without labels, weights and groups."""
+    for name in selection.kinds:
+        table.column(name, "--as")
     matched = _match_columns(table, selection.ignore or [], "--ignore")
     ignored = {*matched, selection.target, selection.weights, selection.groups}
     columns = table.frame.columns
@@ -151,44 +283,3 @@ def _match_columns(table: Table, patterns: list[str], option: str) -> list[str]:
             table.column(pattern, option)  # raises BadInput
         matches += names
     return list(dict.fromkeys(matches))
-
-
-def _handle_missing(
-    table: Table, numbers: Numbers, mask: AnyArray, selection: Selection
-) -> tuple[FloatArray, AnyArray, dict[str, Any] | None]:
-    """Fill missing cells, drop their rows, or raise BadInput.
-
-    Returns the values, a mask of the rows to use, and the imputation for the model file.
-    """
-    values = numbers.values
-    if selection.impute is not None:
-        fill = _compute_fill_values(numbers, mask, selection.impute)
-        by_name = dict(zip(numbers.names, fill.tolist(), strict=True))
-        filled = np.where(np.isnan(values), fill, values)
-        return filled, mask, {"method": selection.impute, "values": by_name}
-    if selection.drop_missing:
-        return values, mask & ~np.isnan(values).any(axis=1), None
-    check_complete(table, numbers, ADVICE_ON_MISSING)
-    return values, mask, None
-
-
-def _compute_fill_values(numbers: Numbers, mask: AnyArray, method: str) -> FloatArray:
-    """Return fill values for missing cells, (p,), computed from the rows to use."""
-    missing: AnyArray = np.isnan(numbers.values[mask])
-    empty = [numbers.names[j] for j in np.flatnonzero(missing.all(axis=0))]
-    if empty:
-        options = format_ignore_options(empty)
-        raise BadInput(
-            f"Columns without any value cannot be imputed: {list_names(empty)}. "
-            f"Exclude them: {options}."
-        )
-    return IMPUTATIONS[method](numbers.values[mask], axis=0)
-
-
-def _note_counters(names: list[str], values: FloatArray, terminal: Terminal) -> None:
-    """Note columns that count the rows: with sorted rows they separate the classes by accident."""
-    if len(values) <= 2:
-        return
-    counters = [names[j] for j, column in enumerate(values.T) if np.all(np.diff(column) == 1)]
-    if counters:
-        terminal.note(f"Column {list_names(counters)} counts the rows; exclude it with --ignore.")

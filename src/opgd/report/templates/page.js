@@ -19,7 +19,8 @@ const report = (() => {
       if (values === null) {
         const raw = unpack(packed);
         values = new Float64Array(raw.length);
-        for (let i = 0; i < raw.length; i++) values[i] = packed.offset + packed.step * raw[i];
+        const missing = packed.type === "int16" ? -32768 : null; // float32 has NaN
+        for (let i = 0; i < raw.length; i++) values[i] = raw[i] === missing ? NaN : packed.offset + packed.step * raw[i];
       }
       return values;
     };
@@ -47,6 +48,7 @@ const report = (() => {
   }
 
   function formatNumber(value) {
+    if (Number.isNaN(value)) return "missing";
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("-", "−");

@@ -8,6 +8,7 @@ report.rows = (() => {
   const pca = data.pca.map(quantity("pca"));
   const columns = data.columns.map(quantity("column"));
   const values = data.values.map(quantity("value"));
+  const originals = data.originals.map(({ name, words, codes }) => ({ name, words, codes: unpack(codes) }));
   const groupings = data.groupings.map(({ name, names, codes }) => ({ kind: "groups", name, names, codes: unpack(codes) }));
   const size = Math.max(3.2, Math.min(9, 12.5 - 2 * Math.log10(n)));
   const growth = { star: 1.35, cross: 1.15, x: 1.1, diamond: 0.95, square: 0.9 };
@@ -64,12 +65,15 @@ report.rows = (() => {
   const name = (i) => (data.names ? `${positions[i]} (${shortText(data.names[i], 40)})` : String(positions[i]));
 
   // Names and values that describe a row, as text; columns are sorted by loading, the largest first.
+  // Columns of the table are shown as they were before the steps of a pipeline.
   function facts(i, maxColumns) {
     const pairs = [["row", name(i)]];
     for (const grouping of groupings) {
       if (grouping.name !== "correctness") pairs.push([grouping.name, groupName(grouping, grouping.codes[i])]);
     }
-    for (const { name, numbers } of [...values, ...columns.slice(0, maxColumns)]) pairs.push([name, formatNumber(numbers()[i])]);
+    const encoded = originals.length ? [] : columns.slice(0, maxColumns);
+    for (const { name, numbers } of [...values, ...encoded]) pairs.push([name, formatNumber(numbers()[i])]);
+    for (const { name, words, codes } of originals.slice(0, maxColumns)) pairs.push([name, codes[i] < 0 ? "missing" : words[codes[i]]]);
     return pairs;
   }
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from opgd._model_selection.calibration import (
+from opgd.core.calibration import (
     TEMPERATURES,
     _HeldOutLikelihood,
     compute_losses,

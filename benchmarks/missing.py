@@ -1,0 +1,264 @@
+"""Missing values: estimators that handle them, against imputers in front of the same ones."""
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+from sklearn.metrics import adjusted_rand_score, log_loss
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.pipeline import make_pipeline
+
+from benchmarks.data import DataSet, load
+from benchmarks.harness import (
+    in_fresh_process,
+    make_table,
+    one_blas_thread,
+    scaled,
+    show,
+    verdict,
+)
+from benchmarks.memory import PeakMemory
+from opgd import OPGDClassifier, OPGDMixture
+from opgd.core.types import AnyArray, FloatArray
+
+NAMES = ["wine", "vowel", "image_seg", "satellite", "glass", "seeds", "dermatology", "forest"]
+MOST_ROWS = 1500
+"""Maximum number of rows of a data set; of more, a random sample is taken."""
+N_SPLITS = 10
+CLASSIFIER_METHODS: dict[str, Callable[[], Any]] = {
+    "native": OPGDClassifier,
+    "median": lambda: make_pipeline(SimpleImputer(strategy="median"), OPGDClassifier()),
+    "iterative": lambda: make_pipeline(IterativeImputer(random_state=0), OPGDClassifier()),
+    "knn": lambda: make_pipeline(KNNImputer(), OPGDClassifier()),
+}
+CPU_BOUNDS = {0.1: 5.0, 0.3: 15.0}
+"""CPU time of a fit at most this many times that of a complete table, by the share missing."""
+LEAST_WINS = 6
+BOUNDED = ("median", "iterative")
+"""Methods than which the native one may not be worse by more than one standard error."""
+SIZE = 1_000_000, 30
+SIZE_SHARE, SIZE_TIME, SIZE_MEMORY = 0.05, 10.0, 2.0
+"""Share of missing cells of the large table, and bounds of its time and memory."""
+
+
+def sample_rows(data: DataSet) -> DataSet:
+    """At most `MOST_ROWS` random rows."""
+    rows = np.sort(np.random.default_rng(0).permutation(len(data.X))[:MOST_ROWS])
+    return DataSet(data.X[rows], data.y[rows])
+
+
+def remove_cells(X: FloatArray, share: float, seed: int) -> FloatArray:
+    """A copy in which each cell is missing with this probability."""
+    drawn = np.random.default_rng(seed).uniform(size=X.shape)
+    return np.where(drawn < share, np.nan, X)
+
+
+def fit_quietly(model: Any, *data: Any) -> tuple[Any, float]:
+    """The fitted model, and the CPU seconds that it took."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        model.fit(*data)
+        return model, time.process_time() - start
+
+
+def evaluate_classifiers(data: DataSet, share: float) -> dict[str, FloatArray]:
+    """Error, log-loss and CPU seconds of each method, and of complete tables, (n_splits, 3)."""
+    splits = StratifiedShuffleSplit(N_SPLITS, train_size=0.5, random_state=0)
+    results: dict[str, list[list[float]]] = {}
+    for seed, (train, test) in enumerate(splits.split(data.X, data.y)):
+        missing = remove_cells(data.X, share, seed)
+        tables = {name: (make, missing) for name, make in CLASSIFIER_METHODS.items()}
+        for name, (make, X) in (tables | {"complete": (OPGDClassifier, data.X)}).items():
+            model, seconds = fit_quietly(make(), X[train], data.y[train])
+            posteriors = model.predict_proba(X[test])
+            error = np.mean(model.classes_[posteriors.argmax(axis=1)] != data.y[test])
+            loss = log_loss(data.y[test], posteriors, labels=model.classes_)
+            results.setdefault(name, []).append([float(error), loss, seconds])
+    return {name: np.array(rows) for name, rows in results.items()}
+
+
+def show_missing(console: Console) -> bool:
+    """Error and log-loss of OPGDClassifier with 10 % and 30 % of the cells removed."""
+    all_kept = True
+    with one_blas_thread():
+        for share, bound in CPU_BOUNDS.items():
+            results = {name: evaluate_classifiers(sample_rows(load(name)), share) for name in NAMES}
+            for column, measure in enumerate(("error", "log-loss")):
+                all_kept &= _show_measure(console, results, share, column, measure)
+            all_kept &= _show_seconds(console, results, share, bound)
+    return all_kept
+
+
+def _show_measure(
+    console: Console,
+    results: dict[str, dict[str, FloatArray]],
+    share: float,
+    column: int,
+    measure: str,
+) -> bool:
+    methods = [*CLASSIFIER_METHODS, "complete"]
+    table = make_table(["data set"], methods, "native better than median")
+    means = np.array([[results[n][m][:, column].mean() for m in methods] for n in results])
+    for name, row in zip(results, means, strict=True):
+        table.add_row(name, *[f"{mean:.4f}" for mean in row], "yes" if row[0] < row[1] else "no")
+    table.add_row("mean", *[f"{mean:.4f}" for mean in means.mean(axis=0)])
+    n_better = int(np.sum(means[:, 0] < means[:, 1]))
+    kept = n_better >= LEAST_WINS
+    lines = [f"better than median on {n_better} of {len(means)}"]
+    for method in CLASSIFIER_METHODS:
+        if method != "native":
+            step, deviation = compare_methods(results, "native", method, column)
+            lines.append(f"native - {method}: {step:+.4f} +- {deviation:.4f}")
+            kept &= method not in BOUNDED or step <= deviation
+    table.add_row("", *[""] * len(methods), verdict(kept))
+    show(
+        console,
+        f"{measure} with {share:.0%} of the cells missing",
+        table,
+        "; ".join(lines) + f". Means of {N_SPLITS} random halves; differences with paired standard "
+        f"errors. Bounds: not worse than {' and '.join(BOUNDED)} by more than one standard error, "
+        f"better than median on {LEAST_WINS}.",
+    )
+    return kept
+
+
+def compare_methods(
+    results: dict[str, dict[str, FloatArray]], first: str, second: str, column: int
+) -> tuple[float, float]:
+    """Mean difference over the data sets, and its standard error from the paired splits."""
+    steps = np.array([r[first][:, column] - r[second][:, column] for r in results.values()])
+    variances = steps.var(axis=1, ddof=1) / steps.shape[1]
+    return float(steps.mean()), float(np.sqrt(variances.sum()) / len(steps))
+
+
+def _show_seconds(
+    console: Console, results: dict[str, dict[str, FloatArray]], share: float, bound: float
+) -> bool:
+    methods = [*CLASSIFIER_METHODS, "complete"]
+    table = make_table(["data set"], [*methods, "native / complete"])
+    all_kept = True
+    for name, rows in results.items():
+        seconds = [float(np.median(rows[method][:, 2])) for method in methods]
+        kept = seconds[0] <= bound * seconds[-1]
+        all_kept &= kept
+        numbers = [f"{spent:.3f}" for spent in seconds]
+        table.add_row(name, *numbers, f"{seconds[0] / seconds[-1]:.1f}", verdict(kept))
+    how = f"Median of {N_SPLITS} fits. Bound: {bound:g} times the CPU time of a complete fit."
+    show(console, f"CPU seconds of a fit with {share:.0%} of the cells missing", table, how)
+    return all_kept
+
+
+def _cluster_complete(X: FloatArray, n_clusters: int) -> AnyArray:
+    model = fit_quietly(OPGDMixture(n_clusters, random_state=0), X)[0]
+    labels: AnyArray = model.labels_
+    return labels
+
+
+def _impute_and_cluster(make: Callable[[], Any], X: FloatArray, n_clusters: int) -> AnyArray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _cluster_complete(make().fit_transform(X), n_clusters)
+
+
+IMPUTERS: dict[str, Callable[[], Any]] = {
+    "median": lambda: SimpleImputer(strategy="median"),
+    "iterative": lambda: IterativeImputer(random_state=0),
+    "knn": KNNImputer,
+}
+
+
+def evaluate_mixtures(data: DataSet, share: float) -> dict[str, FloatArray]:
+    """Adjusted Rand indices of each method, and of complete tables, (n_splits,)."""
+    results: dict[str, list[float]] = {}
+    n_clusters = len(np.unique(data.y))
+    whole = adjusted_rand_score(data.y, _cluster_complete(data.X, n_clusters))
+    for seed in range(N_SPLITS):
+        missing = remove_cells(data.X, share, seed)
+        labels = {"native": _cluster_complete(missing, n_clusters)}
+        for name, make in IMPUTERS.items():
+            labels[name] = _impute_and_cluster(make, missing, n_clusters)
+        for name, found in labels.items():
+            results.setdefault(name, []).append(adjusted_rand_score(data.y, found))
+        results.setdefault("complete", []).append(whole)
+    return {name: np.array(values) for name, values in results.items()}
+
+
+def show_missing_clusters(console: Console) -> bool:
+    """Adjusted Rand index of OPGDMixture with 10 % and 30 % of the cells removed."""
+    with one_blas_thread():
+        for share in CPU_BOUNDS:
+            table = make_table(["data set"], ["native", *IMPUTERS, "complete"])
+            rows = {name: evaluate_mixtures(sample_rows(load(name)), share) for name in NAMES}
+            means = np.array([[values.mean() for values in row.values()] for row in rows.values()])
+            for name, row in zip(rows, means, strict=True):
+                table.add_row(name, *[f"{100 * mean:.1f}" for mean in row])
+            table.add_row("mean", *[f"{100 * mean:.1f}" for mean in means.mean(axis=0)])
+            _show_clusters(console, table, rows, share)
+    return True
+
+
+def _show_clusters(
+    console: Console, table: Table, rows: dict[str, dict[str, FloatArray]], share: float
+) -> None:
+    by_column = {
+        name: {method: values[:, None] for method, values in row.items()}
+        for name, row in rows.items()
+    }
+    lines = []
+    for method in [*IMPUTERS, "complete"]:
+        step, deviation = compare_methods(by_column, "native", method, 0)
+        lines.append(f"native - {method}: {100 * step:+.1f} +- {100 * deviation:.1f}")
+    show(
+        console,
+        f"Adjusted Rand index x 100 of OPGDMixture with {share:.0%} of the cells missing",
+        table,
+        "; ".join(lines) + f". Means of {N_SPLITS} removals; the number of clusters is that of the "
+        "classes.",
+    )
+
+
+def _measure_size(n_rows: int, share: float) -> tuple[float, float, float]:
+    """CPU seconds of a fit and of predictions, and peak megabytes of a fresh process."""
+    n_columns = SIZE[1]
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, n_rows)
+    mixing = np.eye(n_columns) + 0.3 * rng.normal(size=(n_columns, n_columns)) / 5
+    X = rng.normal(size=(n_rows, n_columns))
+    for rows in np.array_split(np.arange(n_rows), 50):  # in parts, so that no copy remains
+        X[rows] = X[rows] @ mixing + 0.8 * np.eye(3, n_columns)[y[rows]]
+        X[rows] = np.where(rng.uniform(size=(len(rows), n_columns)) < share, np.nan, X[rows])
+    with one_blas_thread(), PeakMemory() as memory:
+        model, seconds = fit_quietly(OPGDClassifier(2), X, y)
+        start = time.process_time()
+        model.predict(X)
+        return seconds, time.process_time() - start, memory.peak / 1e6
+
+
+def show_missing_size(console: Console, scale: float) -> bool:
+    """Time and memory of a large table whose missing cells are in random patterns."""
+    n_rows = scaled(SIZE[0], scale)
+    table = make_table(["cells missing"], ["fit, CPU s", "predict, CPU s", "peak MB"])
+    complete = in_fresh_process(_measure_size, n_rows, 0.0)
+    missing = in_fresh_process(_measure_size, n_rows, SIZE_SHARE)
+    for share, numbers in ((0.0, complete), (SIZE_SHARE, missing)):
+        table.add_row(f"{share:.0%}", *[f"{number:.1f}" for number in numbers])
+    ratios = [new / old for new, old in zip(missing, complete, strict=True)]
+    kept = ratios[0] <= SIZE_TIME and ratios[2] <= SIZE_MEMORY
+    total = (missing[0] + missing[1]) / (complete[0] + complete[1])
+    kept &= total <= SIZE_TIME
+    table.add_row("ratio", *[f"{ratio:.1f}" for ratio in ratios], verdict(kept))
+    show(
+        console,
+        f"{n_rows} rows x {SIZE[1]} columns, 3 classes, 2 components",
+        table,
+        f"Fit and predict together: {total:.1f} times. Bounds: {SIZE_TIME:g} times the CPU time of "
+        f"the complete table, {SIZE_MEMORY:g} times the peak memory of its process.",
+    )
+    return kept

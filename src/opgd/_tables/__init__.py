@@ -1,0 +1,1 @@
+"""Rules by which a table encoder reads, classifies and encodes columns."""

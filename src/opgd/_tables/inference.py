@@ -1,0 +1,276 @@
+"""Decide how a column is encoded, from its cells in the training table."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import OneHotEncoder
+
+from opgd._tables.cells import Cells, DateCells, NumberCells, OtherCells, WordCells, read_words
+from opgd._tables.columns import (
+    BOOLEANS,
+    CYCLES,
+    CategoryColumn,
+    Column,
+    DateColumn,
+    NumberColumn,
+    get_position,
+    quote,
+)
+from opgd._tables.text_dates import find_date_format
+from opgd._tables.text_numbers import PLAIN, find_format
+from opgd._utils.text import list_names
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+KINDS = ("category", "number", "date", "ignore")
+"""Kinds that can be requested."""
+ID_NAME = re.compile(r"(^|[\W_])(id|uid|uuid|guid|key|index|nr)$|[a-z](ID|Id|Key)$", re.ASCII)
+"""Names of columns whose distinct integers identify rows."""
+MIN_ROWS_FOR_ID = 10
+DISTINCT_SHARE = 0.95
+"""Share of distinct values from which text identifies rows."""
+FREQUENT_SHARE = 0.5
+"""Share of rows in frequent categories from which text with many values is categorical."""
+WORDS_OF_TEXT = 3.0
+"""Mean number of words in a cell from which text is free text."""
+DAYS_PER_YEAR = 365
+MIN_POSITIONS = 3
+"""Distinct positions in a cycle; with two, sine and cosine are collinear."""
+AUTO_COUNT, AUTO_SHARE = 10, 0.05
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How a column is encoded, or why it is dropped."""
+
+    kind: str
+    action: str
+    column: Column | None = None
+    requested: bool = False
+
+
+@dataclass(frozen=True)
+class CategoryLimits:
+    """Limits of the number of categories of a column."""
+
+    max_categories: int
+    min_count: int  # rows that a category must have to be a level of its own
+
+    @classmethod
+    def make(cls, max_categories: int, min_frequency: Any, n_rows: int) -> "CategoryLimits":
+        """Return the limits for a table; `min_frequency` is "auto", a count or a share."""
+        if min_frequency == "auto":
+            return cls(max_categories, min(AUTO_COUNT, int(np.ceil(AUTO_SHARE * n_rows))))
+        if isinstance(min_frequency, float):
+            return cls(max_categories, int(np.ceil(min_frequency * n_rows)))
+        return cls(max_categories, int(min_frequency))
+
+
+def drop(kind: str, reason: str) -> Decision:
+    """Return the decision to drop a column."""
+    return Decision(kind, f"dropped: {reason}")
+
+
+def decide(name: str, cells: Cells, kind: str | None, limits: CategoryLimits) -> Decision:
+    """Return how a column is encoded; `kind` is the requested kind, None to infer it."""
+    if kind == "ignore":
+        return drop("ignored", "as requested")
+    if np.all(cells.missing):
+        return drop("empty", "no values")
+    if isinstance(cells, OtherCells):
+        if kind is not None:
+            raise ValueError(f"Column {name!r} cannot be encoded as a {kind}: it has {cells.what}.")
+        return drop("unsupported", cells.what)
+    if kind is not None:
+        return _decide_as_requested(name, cells, kind, limits)
+    if isinstance(cells, DateCells):
+        return _decide_date(DateColumn(name), cells)
+    if isinstance(cells, NumberCells):
+        return _decide_number(NumberColumn(name), cells.values)
+    return _decide_words(name, cells, limits)
+
+
+def _decide_as_requested(name: str, cells: Cells, kind: str, limits: CategoryLimits) -> Decision:
+    if kind == "number":
+        column = NumberColumn(name)
+        if isinstance(cells, WordCells):
+            found = find_format(cells.words, cells.count_words())
+            column = column if found is None else NumberColumn(name, found.style, found.unit)
+        decision = _decide_number(column, column.encode(cells, [])[:, 0], requested=True)
+    elif kind == "date":
+        found_format = ""
+        if isinstance(cells, WordCells):
+            found_format = find_date_format(cells.words, cells.count_words()) or ""
+        decision = _decide_date(DateColumn(name, found_format), cells)
+    else:
+        words = cells
+        if isinstance(cells, NumberCells):
+            words = read_words(cells.values.tolist(), declared=True, numeric=True)
+        if not isinstance(words, WordCells):
+            raise ValueError(f"Column {name!r} has dates, which cannot be encoded as a category.")
+        decision = _decide_category(name, words, limits)
+    return Decision(decision.kind, decision.action, decision.column, requested=True)
+
+
+# numbers and dates
+
+
+def _decide_number(column: NumberColumn, values: AnyArray, requested: bool = False) -> Decision:
+    observed = values[~np.isnan(values)]
+    if not len(observed):
+        return drop("empty", "no values")
+    if np.ptp(observed) == 0:
+        return drop("constant", f"always {observed[0]:g}")
+    if not requested and not column.unit and (reason := _find_identifier(column.name, observed)):
+        return drop("identifier", reason)
+    written = str(column.format)
+    return Decision("number", f"kept ({written})" if written else "kept", column)
+
+
+def _find_identifier(name: str, observed: AnyArray) -> str:
+    """Return why distinct integers identify the rows, an empty string if they do not."""
+    if len(observed) < MIN_ROWS_FOR_ID or np.any(observed != np.rint(observed)):
+        return ""
+    ordered = np.unique(observed)
+    if len(ordered) < len(observed):
+        return ""
+    if np.ptp(ordered) == len(ordered) - 1:
+        return "it numbers the rows"
+    return "a different integer in every row" if ID_NAME.search(name) else ""
+
+
+def _decide_date(column: DateColumn, cells: Cells) -> Decision:
+    days = column.read_days(cells, [])
+    observed = days[np.isfinite(days)]
+    if not len(observed):
+        return drop("empty", "no values")
+    if np.ptp(observed) == 0:
+        return drop("constant", f"always {_format_day(observed[0])}")
+    cycles = [cycle for cycle in CYCLES if _varies(observed, cycle)]
+    origin = float(np.floor(observed.min()))
+    extra = "".join(f", {cycle}" for cycle in cycles)
+    written = f" ({column.format})" if column.format else ""
+    action = f"days since {_format_day(origin)}{extra}{written}"
+    return Decision("date", action, DateColumn(column.name, column.format, origin, cycles))
+
+
+def _varies(days: FloatArray, cycle: str) -> bool:
+    """Return whether a cycle varies; within a year, the month follows from the elapsed days."""
+    if cycle == "month" and np.ptp(days) < DAYS_PER_YEAR:
+        return False
+    return len(np.unique(np.floor(get_position(days, cycle)))) >= MIN_POSITIONS
+
+
+def _format_day(days: float) -> str:
+    return str(np.datetime64(int(np.floor(days)), "D"))
+
+
+# words
+
+
+def _decide_words(name: str, cells: WordCells, limits: CategoryLimits) -> Decision:
+    counts = cells.count_words()
+    if not cells.declared and not set(cells.words) <= set(BOOLEANS):
+        found = find_format(cells.words, counts)
+        if found is not None:
+            column = NumberColumn(name, found.style, found.unit)
+            return _decide_number(column, column.encode(cells, [])[:, 0])
+        found_date = find_date_format(cells.words, counts)
+        if found_date is not None:
+            return _decide_date(DateColumn(name, found_date), cells)
+        frequent = counts[counts >= limits.min_count].sum() / counts.sum()
+        if len(counts) > limits.max_categories and frequent < FREQUENT_SHARE:
+            return _drop_text(cells)
+    return _decide_category(name, cells, limits)
+
+
+def _drop_text(cells: WordCells) -> Decision:
+    n_words = np.mean([len(word.split()) for word in cells.words])
+    if n_words >= WORDS_OF_TEXT:
+        return drop("text", f"free text, {len(cells.words)} different values")
+    if len(cells.words) >= DISTINCT_SHARE * np.sum(cells.codes >= 0):
+        return drop("identifier", f"{len(cells.words)} different values")
+    return drop("text", f"{len(cells.words)} different values, most of them rare")
+
+
+def _decide_category(name: str, cells: WordCells, limits: CategoryLimits) -> Decision:
+    counts = cells.count_words()
+    n_missing = int(np.sum(cells.missing))
+    if len(counts) == 1 and n_missing < limits.min_count:
+        return drop("constant", f"always {quote(cells.words[0])}")
+    column = make_category_column(name, cells, limits)
+    if column is None:
+        if len(counts) >= DISTINCT_SHARE * counts.sum():
+            return drop("identifier", f"{len(counts)} different values")
+        return drop("category", f"no two categories with at least {limits.min_count} rows")
+    shown = list_names([output[1:] for output in column.outputs])
+    action = f"{shown} (reference {column.levels[column.reference]})"
+    n_rare = sum(place in (-1, column.other) for place in column.places)
+    if n_rare:
+        action += f"; {n_rare} rare categor{'ies' if n_rare > 1 else 'y'}"
+        action += " as other" if column.other >= 0 else " ignored"
+    return Decision("category", action, column)
+
+
+def make_category_column(
+    name: str, cells: WordCells, limits: CategoryLimits
+) -> CategoryColumn | None:
+    """Return the levels of a categorical column, None if there are fewer than two.
+
+    Missing cells are a level of their own unless they are rare.
+    """
+    order = sorted(range(len(cells.words)), key=cells.words.__getitem__)
+    words = [cells.words[place] for place in order]
+    codes = np.append(np.argsort(order), -1)[cells.codes]
+    counts = np.bincount(codes[codes >= 0], minlength=len(words))
+    rare = _find_rare(codes[codes >= 0], len(words), limits)
+    levels = [word for word, is_rare in zip(words, rare, strict=True) if not is_rare]
+    n_missing = int(np.sum(codes < 0))
+    other = missing = -1
+    if "other" in levels:
+        other = levels.index("other")
+    elif counts[rare].sum() >= limits.min_count:
+        other = len(levels)
+        levels.append("other")
+    if n_missing >= limits.min_count:
+        missing = levels.index("missing") if "missing" in levels else len(levels)
+        levels += ["missing"] * (missing == len(levels))
+    if len(levels) < 2:
+        return None
+    frequent = {word: place for place, word in enumerate(levels)}
+    places = [other if is_rare else frequent[w] for w, is_rare in zip(words, rare, strict=True)]
+    totals = np.bincount(np.maximum(places, 0), counts * (np.array(places) >= 0), len(levels))
+    if missing >= 0:
+        totals[missing] += n_missing
+    shares = (totals / totals.sum()).tolist()
+    numeric = all(PLAIN.fullmatch(word) or word in BOOLEANS for word in words)
+    reference = _select_reference(levels, totals, (other, missing))
+    return CategoryColumn(name, levels, shares, words, places, reference, other, missing, numeric)
+
+
+def _select_reference(levels: list[str], totals: AnyArray, groups: tuple[int, int]) -> int:
+    """Return the level without an indicator: the most frequent, or the first of two levels.
+
+    Of a category and a group of categories, it is the group.
+    """
+    if len(levels) > 2:
+        return int(np.argmax(totals))
+    return max(0, *groups)
+
+
+def _find_rare(codes: IntArray, n_words: int, limits: CategoryLimits) -> AnyArray:
+    """Return a mask of the words that scikit-learn's OneHotEncoder groups as infrequent.
+
+    Of one or two words, none is rare.
+    """
+    rare: AnyArray = np.zeros(n_words, dtype=bool)
+    if n_words > 2:
+        encoder = OneHotEncoder(
+            min_frequency=limits.min_count,
+            max_categories=limits.max_categories,
+            handle_unknown="infrequent_if_exist",
+        ).fit(codes[:, None])
+        infrequent = encoder.infrequent_categories_[0]
+        rare[[] if infrequent is None else infrequent] = True
+    return rare

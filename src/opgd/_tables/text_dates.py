@@ -1,0 +1,72 @@
+"""Dates in text, in one format per column."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from opgd.core.types import FloatArray, IntArray
+
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?")
+FORMATS = {
+    "year-month-day": "",
+    "year/month/day": "%Y/%m/%d",
+    "day.month.year": "%d.%m.%Y",
+    "month/day/year": "%m/%d/%Y",
+    "day/month/year": "%d/%m/%Y",
+    "day-month-year": "%d-%m-%Y",
+    "day month-name year": "%d %b %Y",
+    "day-month-name-year": "%d-%b-%Y",
+    "month-name day, year": "%b %d, %Y",
+}
+"""Formats by name, as of `strptime`; the first is ISO 8601, with an optional time."""
+SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}")
+TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$")
+MIN_SHARE = 0.9
+EPOCH = datetime(1970, 1, 1)
+
+
+def parse_date(word: str, name: str) -> float:
+    """Return the days since 1970 (UTC) of a date in this format, nan for other text."""
+    try:
+        if not FORMATS[name]:
+            if not ISO.fullmatch(word):
+                return np.nan
+            moment = datetime.fromisoformat(word)
+        else:
+            with_time = TIME.match(word)
+            pattern = FORMATS[name]
+            if with_time and not pattern.startswith("%Y"):
+                seconds = ":%S" if with_time[2].count(":") == 2 else ""
+                pattern += f" %H:%M{seconds}"
+                word = f"{with_time[1]} {with_time[2]}"
+            moment = datetime.strptime(word, pattern)
+    except ValueError:
+        return np.nan
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return float((moment - EPOCH) / timedelta(days=1))
+
+
+def parse_dates(words: list[str], name: str) -> FloatArray:
+    """Return the days since 1970 of each word, nan where it has another format."""
+    return np.array([parse_date(word, name) for word in words], dtype=np.float64)
+
+
+def find_date_format(words: list[str], counts: IntArray) -> str | None:
+    """Return the name of the format of almost all cells, or None.
+
+    If 03/04/2024 can be read in two ways in the whole column, the month comes first.
+    """
+    if not words or counts[[bool(SHAPE.match(word)) for word in words]].sum() < (
+        MIN_SHARE * counts.sum()
+    ):
+        return None
+    best, best_share = None, 0.0
+    for name in FORMATS:
+        share = counts[np.isfinite(parse_dates(words, name))].sum() / counts.sum()
+        if share > best_share:
+            best, best_share = name, share
+        if share == 1.0:
+            break
+    return best if best_share >= MIN_SHARE else None

@@ -1,0 +1,130 @@
+"""Pipelines that end in an estimator of opgd: the estimator, its features and the table."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from opgd._tables.cells import WordCells, list_values, read_words
+from opgd._tables.summary import TableSummary
+from opgd._utils.columns import compute_lazy
+from opgd._utils.features import read_frame
+from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.estimators import check_has_axes, name_columns
+from opgd.inspection.loadings import compute_standardized_coefficients
+
+MAX_CELL_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """An estimator with the names of its features, and the steps before it."""
+
+    estimator: Any
+    steps: Pipeline | None
+    names: list[str] | None  # of the features, if the steps name them
+
+    def encode(self, X: Any) -> Any:
+        """Return the features of samples, X without steps."""
+        return X if self.steps is None or X is None else self.steps.transform(X)
+
+    @property
+    def table(self) -> TableSummary | None:
+        """What a table encoder, the first step, did with each column."""
+        first = None if self.steps is None else self.steps[0]
+        summary = getattr(first, "summary_", None)
+        return summary if isinstance(summary, TableSummary) else None
+
+
+def unwrap(model: Any) -> Unwrapped:
+    """Return the final estimator of a pipeline, or an estimator as it is."""
+    if not isinstance(model, Pipeline):
+        return Unwrapped(model, None, None)
+    final = model.steps[-1][1]
+    if len(model.steps) == 1 or not hasattr(final, "get_params"):
+        return Unwrapped(final, None, None)
+    check_is_fitted(final)
+    steps = model[:-1]
+    names = _get_names(steps, getattr(final, "n_features_in_", None))
+    return Unwrapped(final if names is None else name_columns(final, names), steps, names)
+
+
+def unwrap_with_axes(model: Any) -> Unwrapped:
+    """Return the final estimator, which must be fitted and have Gaussians on its components."""
+    unwrapped = unwrap(model)
+    check_has_axes(unwrapped.estimator, in_pipeline=unwrapped.estimator is not model)
+    return unwrapped
+
+
+def _get_names(steps: Pipeline, n_features: int | None) -> list[str] | None:
+    try:
+        names = [str(name) for name in steps.get_feature_names_out()]
+    except (AttributeError, ValueError):  # a step does not name its features
+        return None
+    return names if len(names) == n_features else None
+
+
+def select_rows(X: Any, rows: IntArray) -> Any:
+    """Return rows of a data frame, table or array by position."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "column_names") and hasattr(X, "take"):
+        return X.take(rows)
+    return X[rows] if hasattr(X, "shape") else np.asarray(X, dtype=object)[rows]
+
+
+def refit_steps(
+    steps: Pipeline, X: Any, y: AnyArray, train: IntArray, test: IntArray
+) -> tuple[Any, Any]:
+    """Return features of training and test samples from steps fitted to the training samples."""
+    copy = clone(steps)
+    train_features = copy.fit_transform(select_rows(X, train), y[train])
+    return train_features, copy.transform(select_rows(X, test))
+
+
+@dataclass(frozen=True)
+class OriginalColumns:
+    """Columns of the table before the steps, as words; important columns come first."""
+
+    names: list[str]
+    cells: list[WordCells]
+
+
+def read_original_columns(unwrapped: Unwrapped, X: Any) -> OriginalColumns | None:
+    """Return the cells of a data frame as text, None if there are no steps or no names."""
+    X = compute_lazy(X)
+    frame = None if unwrapped.steps is None else read_frame(X)
+    if frame is None:
+        return None
+    order = _order_columns(unwrapped, [str(name) for name in frame.names])
+    cells = [
+        read_words((_shorten(value) for value in list_values(frame.column(j))), declared=False)
+        for j in order
+    ]
+    return OriginalColumns([str(frame.names[j]) for j in order], cells)
+
+
+def _order_columns(unwrapped: Unwrapped, names: list[str]) -> list[int]:
+    """Return the columns by their largest relative loading; those that are not used come last."""
+    table, features = unwrapped.table, unwrapped.names
+    if table is None or features is None:
+        return list(range(len(names)))
+    sizes: FloatArray = np.abs(compute_standardized_coefficients(unwrapped.estimator))
+    sizes = (sizes / sizes.max(axis=1, keepdims=True)).max(axis=0)
+    by_feature = dict(zip(features, sizes.tolist(), strict=True))
+    importance = {
+        entry.column: max((by_feature.get(name, 0.0) for name in entry.outputs), default=-1.0)
+        for entry in table
+    }
+    return sorted(range(len(names)), key=lambda j: -importance.get(names[j], -1.0))
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value != value else f"{value:.6g}"
+    if isinstance(value, str):
+        return value[:MAX_CELL_LENGTH]
+    return value if isinstance(value, int | None) else str(value)[:MAX_CELL_LENGTH]

@@ -1,0 +1,173 @@
+"""RocDisplay and PrecisionRecallDisplay: curves of each class against the others."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from opgd.inspection.curves import ClassCurve, trace_curves
+from opgd.plotting._drawing import draw_legend_outside, get_or_make_axes, tidy
+from opgd.plotting._styles import make_class_styles
+from opgd.plotting._text import format_names
+
+
+class _CurveDisplay:
+    """Curves of classes with their areas."""
+
+    _kind: ClassVar[str]
+    _labels: ClassVar[tuple[str, str]]
+    _area: ClassVar[str]
+
+    def __init__(self, *, curves: list[ClassCurve]) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        labels: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        ax: Any = None,
+        draw: bool = True,
+    ) -> Self:
+        """Create the display from a fitted classifier and labeled samples.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Any classifier with `predict_log_proba`.
+        X : array-like of shape (n_samples, n_features)
+            Samples that the classifier was not fitted to.
+        y : array-like of shape (n_samples,)
+            True labels.
+        labels : sequence of labels, default=None
+            Classes to show, each against all others. None shows the second of two classes, or all
+            classes in y.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples; equal weights by default.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; by default a new figure is created.
+        draw : bool, default=True
+            Whether to draw; if False, only the arrays are computed.
+
+        Returns
+        -------
+        display : the display
+        """
+        curves = trace_curves(
+            cls._kind, estimator, X, y, labels=labels, sample_weight=sample_weight
+        )
+        display = cls(curves=curves)
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; by default a new figure is created.
+
+        Returns
+        -------
+        self : the display
+        """
+        ax = get_or_make_axes(ax, (6.0, 4.2))
+        names = format_names([curve.label for curve in self.curves])
+        styles = make_class_styles(len(self.curves))
+        handles = [
+            ax.plot(curve.x, curve.y, color=style.color, linestyle=style.line, **self._steps())[0]
+            for curve, style in zip(self.curves, styles, strict=True)
+        ]
+        self._draw_chance(ax, [style.color for style in styles])
+        entries = [f"{n} ({curve.area:.3f})" for n, curve in zip(names, self.curves, strict=True)]
+        draw_legend_outside(ax, handles, entries, self._area)
+        ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
+        ax.set_xlabel(self._labels[0])
+        ax.set_ylabel(self._labels[1])
+        tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _steps(self) -> dict[str, str]:
+        return {}
+
+    def _draw_chance(self, ax: Any, colors: list[str]) -> None:
+        """Draw what a classifier without information would reach."""
+        raise NotImplementedError
+
+
+class RocDisplay(_CurveDisplay):
+    """Receiver operating characteristics: true against false positive rates by threshold.
+
+    Create it with `from_estimator`. Each class is compared with all others by its probability.
+    The area under a curve is the probability that a sample of the class has a larger one than
+    another sample.
+
+    Attributes
+    ----------
+    curves : list of ClassCurve
+        `label`, `x` (false positive rates), `y` (true positive rates), `area` and `share` of each
+        class.
+    ax_, figure_ : matplotlib Axes and Figure
+        Axes and figure of the last plot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import RocDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OPGDClassifier().fit(X[::2], y[::2])
+    >>> display = RocDisplay.from_estimator(model, X[1::2], y[1::2], draw=False)
+    >>> bool(min(curve.area for curve in display.curves) > 0.9)
+    True
+    """
+
+    _kind = "roc"
+    _labels = ("false positive rate", "true positive rate")
+    _area = "class (area)"
+
+    def _draw_chance(self, ax: Any, colors: list[str]) -> None:  # noqa: ARG002
+        ax.plot([0, 1], [0, 1], color="#aaaaaa", linewidth=0.8, linestyle=":")
+
+
+class PrecisionRecallDisplay(_CurveDisplay):
+    """Precision against recall by threshold.
+
+    Create it with `from_estimator`. Each class is compared with all others by its probability.
+    Unlike receiver operating characteristics, the curves depend on how frequent a class is, and
+    show how many of the samples that are declared to be of a rare class are. Dotted lines are at
+    the shares of the classes, the precision of a classifier without information.
+
+    Attributes
+    ----------
+    curves : list of ClassCurve
+        `label`, `x` (recalls), `y` (precisions), `area` (average precision) and `share` of each
+        class.
+    ax_, figure_ : matplotlib Axes and Figure
+        Axes and figure of the last plot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import PrecisionRecallDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OPGDClassifier().fit(X[::2], y[::2])
+    >>> display = PrecisionRecallDisplay.from_estimator(model, X[1::2], y[1::2], draw=False)
+    >>> len(display.curves)
+    3
+    """
+
+    _kind = "precision_recall"
+    _labels = ("recall", "precision")
+    _area = "class (average precision)"
+
+    def _steps(self) -> dict[str, str]:
+        return {"drawstyle": "steps-post"}
+
+    def _draw_chance(self, ax: Any, colors: list[str]) -> None:
+        for curve, color in zip(self.curves, colors, strict=True):
+            ax.axhline(curve.share, color=color, linewidth=0.8, linestyle=":")

@@ -1,0 +1,134 @@
+"""DriftDisplay: what moved between training and new samples."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from opgd.core.types import AnyArray
+from opgd.inspection.palette import COLORS
+from opgd.plotting._drawing import get_or_make_panels, tidy
+from opgd.plotting._styles import INK
+from opgd.plotting._text import format_names
+
+MAX_BARS = 12
+TWO_SIDED = 1.96
+
+
+class DriftDisplay:
+    """Shifts of features, components and classes of new samples.
+
+    Create it with `from_estimator`. Three panels show the features and the components with the
+    largest shifts of their means, in standard deviations, and the class shares before and after.
+    Lines are intervals of 95 %.
+
+    Attributes
+    ----------
+    features, components, classes : dict of ndarrays
+        Tables of the drift, see `opgd.decisions.Drift`; those of features and components are sorted
+        by the size of the shift.
+    ax_ : list of three matplotlib Axes
+        Axes of the last plot.
+    figure_ : matplotlib Figure
+        Figure of the last plot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from opgd import OPGDClassifier
+    >>> from opgd.plotting import DriftDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OPGDClassifier().fit(X, y)
+    >>> display = DriftDisplay.from_estimator(model, X + [0, 0, 1, 0], draw=False)
+    >>> str(display.features["feature"][0])
+    'column 2'
+    """
+
+    def __init__(
+        self,
+        *,
+        features: dict[str, AnyArray],
+        components: dict[str, AnyArray],
+        classes: dict[str, AnyArray],
+    ) -> None:
+        self.features = _sort_by_shift(features)
+        self.components = _sort_by_shift(components)
+        self.classes = classes
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, draw: bool = True) -> Self:
+        """Create the display from a fitted classifier and new samples.
+
+        Parameters
+        ----------
+        estimator : fitted opgd classifier with Gaussian classes
+        X : array-like of shape (n_samples, n_features)
+            New samples.
+        ax : sequence of three matplotlib Axes, default=None
+            Axes to draw on; by default a new figure is created.
+        draw : bool, default=True
+            Whether to draw; if False, only the arrays are computed.
+
+        Returns
+        -------
+        display : DriftDisplay
+        """
+        if not hasattr(estimator, "drift"):
+            raise TypeError(
+                "Expected a fitted opgd classifier with Gaussian classes, got "
+                f"{type(estimator).__name__}."
+            )
+        drift = estimator.drift(X)
+        display = cls(features=drift.features, components=drift.components, classes=drift.classes)
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the three panels.
+
+        Parameters
+        ----------
+        ax : sequence of three matplotlib Axes, default=None
+            Axes to draw on; by default a new figure is created.
+
+        Returns
+        -------
+        self : DriftDisplay
+        """
+        panels = get_or_make_panels(ax, 3, (4.2, 3.6), 3)
+        _draw_shifts(panels[0], self.features, format_names(self.features["feature"]))
+        names = [f"axis {j + 1}" for j in self.components["component"]]
+        _draw_shifts(panels[1], self.components, names)
+        self._draw_shares(panels[2])
+        for panel, title in zip(panels, ["columns", "axes", "classes"], strict=True):
+            panel.set_title(title, fontsize=10, color=INK)
+            tidy(panel)
+        self.ax_, self.figure_ = panels, panels[0].figure
+        return self
+
+    def _draw_shares(self, ax: Any) -> None:
+        table = self.classes
+        places = np.arange(len(table["class"]))
+        errors = TWO_SIDED * table["standard_error"]
+        ax.scatter(table["prior"], places, color=COLORS[3], label="training", zorder=2)
+        ax.errorbar(
+            table["new_prior"], places, xerr=errors, fmt="o", color=COLORS[0], label="new", zorder=3
+        )
+        ax.set_yticks(places, format_names(table["class"]))
+        ax.set_ylim(len(places) - 0.4, -0.6)
+        ax.set_xlabel("share")
+        ax.legend(frameon=False, fontsize=9)
+
+
+def _sort_by_shift(table: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    order = np.argsort(-np.abs(table["shift"]), kind="stable")
+    return {name: column[order] for name, column in table.items()}
+
+
+def _draw_shifts(ax: Any, table: dict[str, AnyArray], names: list[str]) -> None:
+    shifts, n_bars = table["shift"][:MAX_BARS], min(MAX_BARS, len(table["shift"]))
+    errors = TWO_SIDED * table["standard_error"][:MAX_BARS]
+    places = np.arange(n_bars)
+    ax.barh(places, shifts, 0.6, color=COLORS[0], xerr=errors, ecolor=INK)
+    ax.axvline(0.0, color=INK, linewidth=0.8)
+    ax.set_yticks(places, names[:n_bars])
+    ax.set_ylim(n_bars - 0.4, -0.6)
+    ax.set_xlabel("shift of the mean (standard deviations)")

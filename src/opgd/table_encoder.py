@@ -1,0 +1,301 @@
+"""TableEncoder: from tables with numbers, categories and dates to numeric features."""
+
+from collections import Counter
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from opgd._tables.cells import Cells
+from opgd._tables.columns import Column, NumberColumn
+from opgd._tables.duplicates import find_repeated_categories, find_repeated_numbers
+from opgd._tables.inference import KINDS, CategoryLimits, Decision, decide, drop
+from opgd._tables.reading import (
+    get_input_names,
+    is_numeric_array,
+    read_new_columns,
+    read_training_columns,
+    to_container,
+)
+from opgd._tables.summary import ColumnSummary, TableSummary
+from opgd._utils.text import list_names
+from opgd._utils.validation import check_integer
+from opgd._utils.warnings import DataWarning, warn_caller
+from opgd.core.types import AnyArray
+
+__all__ = ["TableEncoder"]
+
+MISSING = ("keep", "median")
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode the columns of a data frame as numeric features.
+
+    Numbers are passed on. Categories, booleans and text with few distinct values become indicator
+    features, one for each category except the reference category. Dates become elapsed days and,
+    where they vary, the sine and cosine of hour, day of the week and month. Text such as
+    "1,234", "21%" or "$5" becomes a number if almost all cells of the column have this form.
+    Identifiers, constant columns, free text and columns that repeat another one are dropped.
+    `summary_` lists what was done with each column, and why.
+
+    The encoder does not use labels. New tables need the same columns, except those that were
+    dropped; their order does not matter, and further columns are ignored. Features of NumPy
+    arrays of numbers are passed on without changes.
+
+    Parameters
+    ----------
+    kinds : dict, default=None
+        Kinds of columns by name, where the inferred ones are not suitable: ``"category"``,
+        ``"number"``, ``"date"`` or ``"ignore"``. Columns of arrays are named ``"x0"``, ``"x1"``...
+    max_categories : int, default=30
+        Maximum number of indicator features per column. Text with more distinct values is encoded
+        only if at least half of the samples have a frequent one, and is dropped otherwise.
+    min_frequency : {"auto"}, int or float, default="auto"
+        Minimum number (int) or share (float) of samples of a category. Rarer categories are
+        combined as ``other``, unless there are only two categories. "auto" is 10 or 5 % of the
+        samples, whichever is less.
+    missing : {"keep", "median"}, default="keep"
+        Missing values of numbers and dates are kept as NaN, or replaced by the median of the
+        training samples. Missing categories are a category of their own, ``missing``, if they are
+        not rare; otherwise their indicators are treated like numbers.
+
+    Attributes
+    ----------
+    summary_ : TableSummary
+        What was done with each column; print it, or iterate over its entries with `column`,
+        `kind`, `action`, `n_missing` and `outputs`.
+    columns_ : list
+        Encoding of each column that is used, as plain data.
+    fill_values_ : ndarray of shape (n_features_out,) or None
+        Medians that replace missing values; None with ``missing="keep"``.
+    n_features_in_ : int
+        Number of columns of the training table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if all of them are strings.
+
+    Warns
+    -----
+    DataWarning
+        If a column of numbers or dates has a few other cells, which are treated as missing, or if
+        a new table has unknown categories. These count as ``other`` if there is this category;
+        otherwise their indicators are the averages of the training samples, which favor no
+        category.
+
+    See Also
+    --------
+    OPGDClassifierCV : Classifier; use both in a pipeline.
+
+    Notes
+    -----
+    A text column is numeric or a date if at least 90 % of its cells are; numbers with leading
+    zeros, such as ZIP codes, are not. If dates such as 03/04/2024 can be read in two ways in the
+    whole column, the month comes first. Integers identify the rows if they are all different and
+    consecutive, or all different in a column named like ``id``. Two columns repeat each other if
+    the absolute correlation is at least 0.999999, or if their categories group the samples in the
+    same way.
+
+    The reference category is the most frequent one, and the first of two (False, no). An indicator
+    for it would be a linear function of the others; loadings of the others are relative to it.
+
+    The month is encoded only if the dates cover at least a year: otherwise it follows from the
+    elapsed days.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from opgd import TableEncoder
+    >>> table = pd.DataFrame({"age": [31, 45, 52, 38], "plan": ["gold", "basic", "gold", "free"]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out()
+    array(['age', 'plan=basic', 'plan=free'], dtype=object)
+    >>> encoder.transform(table.head(2))
+    array([[31.,  0.,  0.],
+           [45.,  1.,  0.]])
+    >>> print(encoder.summary_)
+    column  kind      encoding                      missing
+    age     number    kept
+    plan    category  basic, free (reference gold)
+    """
+
+    def __init__(
+        self,
+        kinds: dict[str, str] | None = None,
+        *,
+        max_categories: int = 30,
+        min_frequency: Any = "auto",
+        missing: str = "keep",
+    ) -> None:
+        self.kinds = kinds
+        self.max_categories = max_categories
+        self.min_frequency = min_frequency
+        self.missing = missing
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Decide how each column is encoded.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            pandas or polars data frame, pyarrow table, or array.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : TableEncoder
+        """
+        self._check_parameters()
+        X = to_container(X)
+        columns = read_training_columns(self, X)
+        kinds = dict(self.kinds or {})
+        unknown = [repr(name) for name in kinds if name not in columns]
+        if unknown:
+            raise ValueError(f"kinds names columns that X does not have: {list_names(unknown)}.")
+        n_rows = len(next(iter(columns.values())).missing)
+        limits = CategoryLimits.make(self.max_categories, self.min_frequency, n_rows)
+        if is_numeric_array(X) and not kinds:
+            decisions = {name: Decision("number", "kept", NumberColumn(name)) for name in columns}
+        else:
+            decisions = {
+                name: decide(name, cells, kinds.get(name), limits)
+                for name, cells in columns.items()
+            }
+        self._store(decisions, columns, n_rows)
+        return self
+
+    def transform(self, X: Any) -> AnyArray:
+        """Return the encoded features.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Table with the columns of the training table that are used.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features_out)
+            A data frame if requested with `set_output`.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or has another type than in the training table.
+        """
+        check_is_fitted(self)
+        names = [column.name for column in self.columns_]
+        cells = read_new_columns(self, to_container(X), names)
+        features = np.hstack(_encode(self.columns_, cells))
+        if self.fill_values_ is not None:
+            features = np.where(np.isnan(features), self.fill_values_, features)
+            features = features.astype(self.fill_values_.dtype, copy=False)
+        return features
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the names of the encoded features, such as ``plan=gold``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns; must be those of the training table if it had names.
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        check_is_fitted(self)
+        names = get_input_names(self)
+        if input_features is not None:
+            given = [str(name) for name in input_features]
+            if hasattr(self, "feature_names_in_") and given != names:
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(given) != self.n_features_in_:
+                raise ValueError(
+                    "input_features should have length equal to number of features "
+                    f"({self.n_features_in_}), got {len(given)}"
+                )
+            names = given
+        renamed = dict(zip(get_input_names(self), names, strict=True))
+        outputs = [
+            renamed[column.name] + ending for column in self.columns_ for ending in column.outputs
+        ]
+        return np.array(_make_unique(outputs), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _check_parameters(self) -> None:
+        check_integer("max_categories", self.max_categories, 2)
+        frequency = self.min_frequency
+        if isinstance(frequency, float) and 0 < frequency < 1:
+            pass
+        elif frequency != "auto":
+            check_integer("min_frequency", frequency, 1)
+        if self.missing not in MISSING:
+            raise ValueError(f"missing must be 'keep' or 'median', got {self.missing!r}.")
+        if self.kinds is not None and not isinstance(self.kinds, dict):
+            raise TypeError(f"kinds must be a dict, got {type(self.kinds).__name__}.")
+        for name, kind in (self.kinds or {}).items():
+            if kind not in KINDS:
+                allowed = ", ".join(map(repr, KINDS))
+                raise ValueError(f"kinds[{name!r}] must be one of {allowed}; got {kind!r}.")
+
+    def _store(
+        self, decisions: dict[str, Decision], columns: dict[str, Cells], n_rows: int
+    ) -> None:
+        used = {name: entry.column for name, entry in decisions.items() if entry.column is not None}
+        encoded = _encode(list(used.values()), [columns[name] for name in used])
+        blocks = dict(zip(used, encoded, strict=True))
+        for name, original in _find_repeated(decisions, blocks).items():
+            decisions[name] = drop("duplicate", f"repeats {original!r}")
+            del used[name], blocks[name]
+        if not used:
+            reasons = [f"{name!r} ({entry.kind})" for name, entry in decisions.items()]
+            raise ValueError(
+                f"No column of X can be used: {list_names(reasons)}. Pass other columns or `kinds`."
+            )
+        self.columns_ = list(used.values())
+        self.fill_values_ = None
+        if self.missing == "median":
+            self.fill_values_ = np.nanmedian(np.hstack(list(blocks.values())), axis=0)
+        names = iter(self.get_feature_names_out().tolist())
+        entries = []
+        for name, entry in decisions.items():
+            n_outputs = blocks[name].shape[1] if name in blocks else 0
+            outputs = [next(names) for _ in range(n_outputs)]
+            n_missing = int(np.sum(columns[name].missing))
+            entries.append(ColumnSummary(name, entry.kind, entry.action, n_missing, outputs))
+        self.summary_ = TableSummary(n_rows, entries)
+
+
+def _encode(columns: list[Column], cells: list[Cells]) -> list[AnyArray]:
+    """Return the encoded columns, (n, k) each, and warn about unexpected cells."""
+    notes: list[str] = []
+    blocks = [column.encode(entry, notes) for column, entry in zip(columns, cells, strict=True)]
+    for note in notes:
+        warn_caller(note, DataWarning)
+    return blocks
+
+
+def _find_repeated(decisions: dict[str, Decision], blocks: dict[str, AnyArray]) -> dict[str, str]:
+    """Return the columns to drop because they repeat another one, with its name."""
+    inferred = {name: block for name, block in blocks.items() if not decisions[name].requested}
+    kinds = {name: decisions[name].kind for name in inferred}
+    numbers = {name: block[:, 0] for name, block in inferred.items() if kinds[name] != "category"}
+    categories = {name: block for name, block in inferred.items() if kinds[name] == "category"}
+    return find_repeated_numbers(numbers) | find_repeated_categories(categories)
+
+
+def _make_unique(names: list[str]) -> list[str]:
+    """Return distinct names: repeated ones are numbered."""
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique

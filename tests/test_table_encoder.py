@@ -1,0 +1,413 @@
+"""TableEncoder: kinds of columns, their encodings, and new tables."""
+
+import pickle
+import warnings
+from datetime import date, datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from opgd import DataWarning, OPGDClassifier, TableEncoder
+from tests.messy.write import FOLDER
+
+TABLE = pd.read_csv(FOLDER / "customers.csv")
+NEW = pd.read_csv(FOLDER / "new_customers.csv")
+KINDS = {
+    "customer_id": "identifier",
+    "churn": "category",
+    "age": "number",
+    "tenure_months": "number",
+    "monthly_fee": "number",
+    "usage": "number",
+    "visits": "number",
+    "plan": "category",
+    "city": "category",
+    "paperless": "category",
+    "signup": "date",
+    "satisfaction": "number",
+    "currency": "constant",
+    "comment": "text",
+}
+
+
+def encode(column, **options):
+    """Return the encoder and the features of a table with a single column."""
+    encoder = TableEncoder(**options)
+    table = pd.DataFrame({"x": column})
+    return encoder, encoder.fit_transform(table)
+
+
+def kind_of(column, **options):
+    return encode(column, **options)[0].summary_["x"].kind
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TableEncoder().fit(TABLE)
+
+
+def test_kinds_of_a_messy_table(fitted):
+    assert {entry.column: entry.kind for entry in fitted.summary_} == KINDS
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        pl.from_pandas,
+        pa.Table.from_pandas,
+        lambda table: table.convert_dtypes(),
+        lambda table: table.convert_dtypes(dtype_backend="pyarrow"),
+        lambda table: table.astype(object),
+        lambda table: pl.read_csv(FOLDER / "customers.csv", infer_schema=False),
+        lambda table: table.astype({"signup": "datetime64[us]", "plan": "category"}),
+        lambda table: pl.from_pandas(table.assign(signup=pd.to_datetime(table.signup).dt.date)),
+    ],
+    ids=["polars", "pyarrow", "nullable", "arrow dtypes", "objects", "text", "typed", "dates"],
+)  # fmt: skip
+def test_containers_and_types_of_a_table_do_not_matter(convert, fitted):
+    other = convert(TABLE)
+    expected = fitted.transform(TABLE)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(other), expected)
+    np.testing.assert_array_equal(fitted.transform(other), expected)
+
+
+def test_missing_numbers_stay_missing_or_become_medians(fitted):
+    age = fitted.get_feature_names_out().tolist().index("age")
+    kept = fitted.transform(TABLE)[:, age]
+    np.testing.assert_array_equal(np.isnan(kept), TABLE["age"].isna())
+    filled = TableEncoder(missing="median").fit_transform(TABLE)
+    assert np.all(np.isfinite(filled))
+    np.testing.assert_array_equal(filled[np.isnan(kept), age], TABLE["age"].median())
+
+
+def test_indicators_agree_with_scikit_learn(rng):
+    words = rng.choice(["a", "b", "c", "rare", "scarce"], 200, p=[0.4, 0.3, 0.16, 0.07, 0.07])
+    theirs = OneHotEncoder(min_frequency=20, drop=["a"], sparse_output=False)
+    theirs = theirs.fit_transform(words[:, None])
+    encoder, ours = encode(words, min_frequency=20)
+    assert encoder.get_feature_names_out().tolist() == ["x=b", "x=c", "x=other"]
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        (["no", "yes"] * 20, "x=yes"),
+        ([True, False] * 20, "x=True"),
+        (["TRUE", "false"] * 20, "x=True"),
+        (["yes", None] * 20, "x=yes"),
+        (pd.Categorical([3, 4] * 20), "x=4"),
+    ],
+)
+def test_two_values_need_one_column(column, name):
+    encoder, features = encode(column)
+    assert encoder.get_feature_names_out().tolist() == [name]
+    assert set(features[:, 0]) == {0.0, 1.0}
+
+
+def test_a_rare_value_of_two_is_kept():
+    encoder, features = encode(["no"] * 99 + ["yes"])
+    assert encoder.get_feature_names_out().tolist() == ["x=yes"]
+    assert features.sum() == 1
+
+
+def test_missing_categories_are_a_category_unless_they_are_rare():
+    column = ["a", "b", "c"] * 20 + [None] * 20
+    assert "x=missing" in encode(column)[0].get_feature_names_out()
+    encoder, features = encode([*column[:60], None])
+    assert "x=missing" not in encoder.get_feature_names_out()
+    assert np.all(np.isnan(features[-1]))
+
+
+def test_other_and_missing_can_be_categories_of_the_table():
+    column = ["other", "missing", "a"] * 20 + [None] * 20 + ["rare"]
+    encoder, features = encode(column)
+    assert encoder.get_feature_names_out().tolist() == ["x=a", "x=other"]
+    assert features.sum(axis=0).tolist() == [20, 21]
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers"),
+    [
+        (["21%", "5 %", "-3.5%"], [21, 5, -3.5]),
+        (["1,234", "999", "1,234,567.5"], [1234, 999, 1234567.5]),
+        (["$5", "-$1,200", "$0.50"], [5, -1200, 0.5]),
+        (["5 €", "€7", "€ 8"], [5, 7, 8]),
+        (["1,5", "-2,75", "3"], [1.5, -2.75, 3]),
+        (["1.234,5", "2.000,0", "7,25"], [1234.5, 2000, 7.25]),
+        (["1e-3", ".5", "+2."], [0.001, 0.5, 2]),
+        ([1.5, "2.5", "n/a"], [1.5, 2.5, np.nan]),
+    ],
+)
+def test_numbers_in_text(column, numbers):
+    encoder, features = encode(column * 4)
+    assert encoder.summary_["x"].kind == "number"
+    np.testing.assert_array_equal(features[:, 0], numbers * 4)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (["007", "012", "113", "250"] * 10, "category"),  # codes
+        (["21%", "22"] * 20, "category"),  # percentages and numbers
+        ([f"{i}-{i}" for i in range(40)], "identifier"),
+        (range(100, 140), "identifier"),
+        ([f"note {i} on the order" for i in range(40)], "text"),
+        ([5.0] * 40, "constant"),
+        (["a"] * 40, "constant"),
+        ([date(2024, 1, 1)] * 40, "constant"),
+        ([None, np.nan] * 20, "empty"),
+        ([[1], [2]] * 20, "unsupported"),
+        ([object()] * 40, "unsupported"),
+        ([timedelta(days=1), timedelta(hours=1)] * 20, "number"),
+    ],
+    ids=str,
+)
+def test_kinds_of_columns(column, kind):
+    table = pd.DataFrame({"x": pd.Series(column), "number": np.arange(40) ** 2.0})
+    assert TableEncoder().fit(table).summary_["x"].kind == kind
+
+
+def test_distinct_integers_identify_rows_only_by_name_or_order(rng):
+    values = rng.choice(10**6, 50, replace=False)
+    table = pd.DataFrame({"customer_id": values, "income": values[::-1] // 2, "paid": values % 99})
+    kinds = {entry.column: entry.kind for entry in TableEncoder().fit(table).summary_}
+    assert kinds == {"customer_id": "identifier", "income": "number", "paid": "number"}
+
+
+def test_repeated_columns_are_dropped(rng):
+    celsius, plan = rng.normal(10, 5, 60), rng.choice(["a", "b", "c"], 60)
+    table = pd.DataFrame({
+        "celsius": celsius,
+        "fahrenheit": np.round(1.8 * celsius + 32, 4),
+        "noisy": celsius + rng.normal(0, 0.1, 60),
+        "plan": plan,
+        "code": np.select([plan == "a", plan == "b"], ["Z", "Y"], "X"),
+    })  # fmt: skip
+    encoder = TableEncoder().fit(table)
+    assert [column.name for column in encoder.columns_] == ["celsius", "noisy", "plan"]
+    assert "repeats 'celsius'" in encoder.summary_["fahrenheit"].action
+    requested = TableEncoder(kinds={"fahrenheit": "number"}).fit(table)
+    assert "fahrenheit" in requested.get_feature_names_out()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d %b %Y", "%Y-%m-%dT%H:%M:%SZ"],
+)
+def test_dates_in_text(pattern):
+    dates = [date(2023, 1, 20) + timedelta(days=7 * i + i % 5) for i in range(120)]
+    text, typed = [encode(column) for column in ([d.strftime(pattern) for d in dates], dates)]
+    np.testing.assert_allclose(text[1], typed[1], atol=1e-12)
+    names = text[0].get_feature_names_out().tolist()
+    waves = [f"x:{cycle}_{wave}" for cycle in ("weekday", "month") for wave in ("sin", "cos")]
+    assert names == ["x:days", *waves]
+    assert text[1][:2, 0].tolist() == [0, 8]
+
+
+def test_cycles_of_dates_are_right():
+    moments = [datetime(2023, 1, 1) + timedelta(hours=41 * i) for i in range(400)]
+    _, features = encode(moments)
+    hours = [2 * np.pi * m.hour / 24 for m in moments]
+    weekdays = [2 * np.pi * m.weekday() / 7 for m in moments]
+    months = [2 * np.pi * (m.month - 1) / 12 for m in moments]
+    for j, angle in enumerate((hours, weekdays, months)):
+        np.testing.assert_allclose(features[:, 1 + 2 * j], np.sin(angle), atol=1e-9)
+        np.testing.assert_allclose(features[:, 2 + 2 * j], np.cos(angle), atol=1e-9)
+
+
+def test_cycles_that_do_not_vary_are_left_out():
+    mondays = [date(2024, 1, 1) + timedelta(days=7 * i) for i in range(20)]
+    assert encode(mondays)[0].get_feature_names_out().tolist() == ["x:days"]
+
+
+def test_time_zones_are_converted_to_utc():
+    zone = timezone(timedelta(hours=2))
+    moments = [datetime(2024, 1, i + 1, 1, 30, tzinfo=zone) for i in range(20)]
+    expected = encode([datetime(2023, 12, 31, 23, 30) + timedelta(days=i) for i in range(20)])[1]
+    for column in (moments, [moment.isoformat() for moment in moments]):
+        np.testing.assert_allclose(encode(column)[1], expected)
+    frame = pl.DataFrame({"x": moments})
+    np.testing.assert_allclose(TableEncoder().fit_transform(frame), expected)
+
+
+def test_a_few_cells_that_are_not_numbers_are_missing_with_a_warning():
+    with pytest.warns(DataWarning, match=r"'x' has numbers, but also 1 other cell.*: 'abc'\.$"):
+        _, features = encode([*map(str, np.arange(30) / 7), "abc"])
+    assert np.isnan(features[-1, 0])
+
+
+def test_kinds_can_be_requested():
+    assert kind_of(["1", "2", "3"] * 20, kinds={"x": "category"}) == "category"
+    assert kind_of([1, 2, 3] * 20, kinds={"x": "category"}) == "category"
+    assert kind_of(range(40), kinds={"x": "number"}) == "number"
+    assert kind_of([True, False] * 20, kinds={"x": "number"}) == "number"
+    encoder = TableEncoder(kinds={"age": "ignore"}).fit(TABLE)
+    assert encoder.summary_["age"].kind == "ignored"
+    encoder = TableEncoder(kinds={"customer_id": "category"}).fit(TABLE.head(8))
+    assert "customer_id=C-4007" in encoder.get_feature_names_out()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kinds": {"x": "colour"}}, "kinds"),
+        ({"kinds": {"z": "number"}}, "'z'"),
+        ({"kinds": ["x"]}, "kinds must be a dict"),
+        ({"kinds": {"x": "date"}}, "'x' has dates"),
+        ({"max_categories": 1}, "max_categories"),
+        ({"min_frequency": 0}, "min_frequency"),
+        ({"min_frequency": 1.5}, "min_frequency"),
+        ({"missing": "drop"}, "missing"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        encode(["a", "b"] * 10, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda new: new.drop(columns=["age"]), r"X has no column 'age', which the encoder"),
+        (lambda new: new.drop(columns=["age", "plan"]), r"X has no columns 'age', 'plan'"),
+        (lambda new: new.assign(age="old"), r"'age' has numbers .* now has text such as 'old'"),
+        (lambda new: new.assign(age=date(2024, 1, 1)), "'age' has numbers .* now has dates"),
+        (lambda new: new.assign(signup=3.0), "'signup' has dates .* now has numbers"),
+        (lambda new: new.assign(signup="soon"), r"'signup' has dates \(year-month-day\) .* 'soon'"),
+        (lambda new: new.assign(usage=0.3), "'usage' has percentages .* without a unit"),
+        (lambda new: new.assign(plan=1.5), "'plan' has categories such as 'basic' .* such as 1.5"),
+        (lambda new: new.assign(age=np.inf), "infinity in 'age', first in row 0"),
+        (lambda new: new.head(0), "0 sample"),
+    ],
+)  # fmt: skip
+def test_changed_columns_get_one_clear_sentence(change, message):
+    encoder = TableEncoder(kinds={"churn": "ignore"}).fit(TABLE)
+    with pytest.raises(ValueError, match=message):
+        encoder.transform(change(NEW))
+
+
+def test_new_tables_need_only_the_columns_that_are_used(fitted):
+    expected = fitted.transform(TABLE)
+    others = TABLE.drop(columns=["comment", "currency", "customer_id"]).assign(more="text")
+    np.testing.assert_array_equal(fitted.transform(others[others.columns[::-1]]), expected)
+
+
+def test_unknown_categories_are_other_or_favor_no_category():
+    encoder = TableEncoder(kinds={"churn": "ignore"}).set_output(transform="pandas").fit(TABLE)
+    with pytest.warns(DataWarning) as caught:
+        features = encoder.transform(NEW)
+    messages = [str(entry.message) for entry in caught]
+    assert messages == [
+        "Column 'plan' has an unknown category, ignored: 'platinum'.",
+        "Column 'city' has an unknown category, treated as other: 'Oslo'.",
+    ]
+    assert features["city=other"].iloc[0] == 1
+    plans = [name for name in features if name.startswith("plan=")]
+    shares = [float(np.mean(TABLE["plan"] == name.partition("=")[2])) for name in plans]
+    np.testing.assert_allclose(features.loc[1, plans].astype(float), shares)
+
+
+def test_numbers_written_in_another_way_are_read_with_a_warning():
+    encoder, _ = encode(["1.5", "2.5", "3.25"] * 10)
+    with pytest.warns(DataWarning, match="decimal commas, unlike the training table"):
+        features = encoder.transform(pd.DataFrame({"x": ["1,5", "2,75"]}))
+    assert features.ravel().tolist() == [1.5, 2.75]
+
+
+def test_arrays_of_numbers_are_passed_on(rng):
+    X = rng.normal(size=(30, 3))
+    X[0, 0], X[:, 1] = np.nan, 1.0
+    encoder = TableEncoder().fit(X)
+    np.testing.assert_array_equal(encoder.transform(X), X)
+    assert encoder.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+    assert encoder.get_feature_names_out(["a", "b", "c"]).tolist() == ["a", "b", "c"]
+
+
+def test_arrays_of_objects_are_encoded_like_data_frames(fitted):
+    names = [f"x{j}" for j in range(TABLE.shape[1])]
+    encoder = TableEncoder().fit(TABLE.to_numpy())
+    renamed = TableEncoder().fit(TABLE.set_axis(names, axis=1))
+    np.testing.assert_array_equal(encoder.transform(TABLE.to_numpy()), fitted.transform(TABLE))
+    assert encoder.get_feature_names_out().tolist() == renamed.get_feature_names_out().tolist()
+
+
+def test_encoded_names_are_distinct():
+    table = pd.DataFrame({"a": ["x", "y", "z", "z"] * 8, "a=x": np.arange(32) ** 2.0})
+    names = TableEncoder().fit(table[::-1]).get_feature_names_out()
+    assert names.tolist() == ["a=x", "a=y", "a=x (2)"]
+
+
+def test_tables_without_a_usable_column_are_refused():
+    with pytest.raises(ValueError, match=r"No column of X can be used: 'x' \(constant\)"):
+        encode([1.0] * 20)
+
+
+def test_output_as_data_frames(fitted):
+    for container, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        features = clone(TableEncoder()).set_output(transform=container).fit_transform(TABLE)
+        assert isinstance(features, kind)
+        assert list(features.columns) == fitted.get_feature_names_out().tolist()
+    index = np.arange(len(TABLE))[::-1]
+    framed = clone(TableEncoder()).set_output(transform="pandas").fit(TABLE)
+    assert framed.transform(TABLE.set_index(index)).index.tolist() == index.tolist()
+
+
+def test_single_precision_is_kept(rng):
+    X = pd.DataFrame(rng.normal(size=(30, 2)).astype(np.float32), columns=["a", "b"])
+    assert TableEncoder().fit_transform(X).dtype == np.float32
+
+
+def test_encoders_are_cloned_pickled_and_stored_by_skops(fitted):
+    skops = pytest.importorskip("skops.io")
+    expected = fitted.transform(TABLE)
+    stored = skops.dumps(fitted)
+    types = skops.get_untrusted_types(data=stored)
+    assert all(name.startswith("opgd.") for name in types)
+    for same in (pickle.loads(pickle.dumps(fitted)), skops.loads(stored, trusted=types)):
+        np.testing.assert_array_equal(same.transform(TABLE), expected)
+        assert str(same.summary_) == str(fitted.summary_)
+    np.testing.assert_array_equal(clone(fitted).fit_transform(TABLE), expected)
+
+
+def test_indicators_are_not_collinear(fitted):
+    features = TableEncoder(missing="median").fit_transform(TABLE)
+    assert np.linalg.matrix_rank(features - features.mean(axis=0)) == features.shape[1]
+
+
+def test_summary_is_printed_as_text_and_html(fitted):
+    lines = str(fitted.summary_).splitlines()
+    assert len(lines) == 1 + TABLE.shape[1] == 1 + len(fitted.summary_)
+    assert max(map(len, lines)) <= 110
+    nasty = TableEncoder().fit(TABLE.rename(columns={"age": "<b>\x1b[31m"}))
+    assert "\x1b" not in str(nasty.summary_)
+    assert "<b>" not in nasty.summary_._repr_html_()
+    assert nasty.summary_.n_missing == int(TABLE[TABLE.columns[1:12]].isna().sum().sum())
+    with pytest.raises(KeyError):
+        fitted.summary_["no such column"]
+
+
+def test_fits_do_not_depend_on_y_and_leave_the_table_alone(fitted):
+    before = TABLE.copy()
+    again = TableEncoder().fit(TABLE, np.arange(len(TABLE)))
+    assert again.columns_ == fitted.columns_
+    pd.testing.assert_frame_equal(TABLE, before)
+
+
+def test_pipelines_are_cross_validated_and_searched():
+    labeled = TABLE[TABLE["churn"].notna()]
+    X, y = labeled.drop(columns="churn"), labeled["churn"]
+    pipeline = make_pipeline(TableEncoder(missing="median"), OPGDClassifier(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # folds have constant and unknown categories
+        scores = cross_val_score(pipeline, X, y, cv=3)
+        search = GridSearchCV(pipeline, {"tableencoder__max_categories": [4, 30]}, cv=2).fit(X, y)
+    assert scores.mean() > np.mean(y == "no") + 0.05
+    assert search.predict(NEW.drop(index=[0, 1])).shape == (10,)
