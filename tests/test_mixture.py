@@ -574,6 +574,23 @@ def add_outliers(X, share, rng):
     ), outlying
 
 
+@IGNORE_DATA
+def test_agreement_of_halves_is_highest_for_the_right_number(rng):
+    X, _ = clouds(rng, 3, sizes=80)
+    model = OPGDMixture(range(1, 6), stability=True, random_state=0).fit(X)
+    agreement = model.selection_["agreement"]
+    assert agreement[2] == 1
+    assert agreement[2] > agreement[3:].max()
+    plain = OPGDMixture(range(1, 6), random_state=0).fit(X)
+    assert "agreement" not in plain.selection_
+    assert np.array_equal(plain.labels_, model.labels_)
+
+
+def test_agreement_of_too_few_samples_is_missing(iris):
+    model = OPGDMixture(4, stability=True, init="ward").fit(iris[0][::5])
+    assert np.isnan(model.selection_["agreement"][0])
+
+
 # --- what must not become a cluster -------------------------------------------------------------
 
 
@@ -864,6 +881,7 @@ BAD_VALUES = {
     "regularization": [-0.1, "some", None, True, np.inf, np.nan],
     "criterion": ["aicc", None, 3],
     "noise": [-0.1, 1.1, "some", None, np.nan],
+    "stability": [1, "yes", None],
     "max_iter": [-1, 1.5, "some", None],
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],
     "random_state": ["seed", -1],
