@@ -820,6 +820,18 @@ def test_many_rows_are_thinned_for_the_start(init, rng, monkeypatch):
     assert same_partition(model.labels_, y)
 
 
+@IGNORE_DATA
+def test_first_mixtures_of_many_features_use_leading_components(rng, monkeypatch):
+    X, y = clouds(rng, 3, n_features=12)
+    expected = OPGDMixture(range(1, 5), init="ward").fit(X)
+    monkeypatch.setattr("opgd._fit.first_mixtures.MAX_DIMENSIONS", 4)
+    model = OPGDMixture(range(1, 5), init="ward").fit(X)
+    assert same_partition(model.labels_, y)
+    first, second = expected.selection_, model.selection_
+    assert first["first_bic"][0] == pytest.approx(second["first_bic"][0])
+    assert second["first_bic"][2] < second["first_bic"][1]
+
+
 def test_components_init_is_where_the_search_begins(wine, rng):
     X, _ = wine
     guess = rng.normal(size=(3, 13)) / X.std(axis=0)

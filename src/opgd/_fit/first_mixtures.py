@@ -32,6 +32,8 @@ RACE_ITERATIONS = 5
 MAX_ITER = 200
 TOL, ROUGH_TOL = 1e-4, 1e-3
 """Gain per sample at which EM stops, in the end and while structures are compared."""
+MAX_DIMENSIONS = 100
+"""Maximum number of principal components in which clusters differ in a first mixture."""
 MAX_COMPARED_ROWS = 2_000
 """Maximum number of samples on which structures are compared."""
 LEAST_VARIANCE = 1e-3
@@ -72,8 +74,10 @@ def fit_structures(
 
     BIC of mixtures in many features favors few parameters. Inside a projection, clusters with full
     covariances may still be the better ones. Structures are compared on a subsample if there are
-    many samples, and the mixtures that are returned are fitted to all of `rows`.
+    many samples, and the mixtures that are returned are fitted to all of `rows`. Of many dimensions
+    the leading principal components are used; the others have one Gaussian for all clusters.
     """
+    rows = rows[:, :MAX_DIMENSIONS]
     few = rows[:: -(-len(rows) // MAX_COMPARED_ROWS)]
     fits = [StructureFit.start(frame, few, groups, name, regularizer) for name in names]
     best = min(fits, key=lambda fit: fit.describe(frame).criteria(len(few))["bic"])
@@ -92,7 +96,7 @@ class StructureFit:
     """A mixture with one structure, in the coordinates in which the structure is estimated."""
 
     name: str
-    to_rows: FloatArray  # (R, R), maps sphered samples to these coordinates
+    to_rows: FloatArray  # (q, q), maps q leading sphered components to these coordinates
     constraints: Constraints
     result: MixtureResult
     n_rows: int
@@ -108,12 +112,13 @@ class StructureFit:
     ) -> "StructureFit":
         """Fit a structure to sphered samples from the best of several groupings."""
         kind, to_rows = STRUCTURES[name], _structure_map(frame, name)
+        leading = np.eye(len(frame.spread))[:, : len(to_rows)] @ to_rows  # (R, q)
         constraints = regularizer.constrain(
-            to_rows.T, groups[0].n_groups, diagonal=kind.diagonal, structure=kind.estimate
+            leading.T, groups[0].n_groups, diagonal=kind.diagonal, structure=kind.estimate
         )
         form = _get_form(name)
         mapped = rows @ to_rows
-        starts = [estimate_gaussians(group.mapped(to_rows), form, constraints) for group in groups]
+        starts = [estimate_gaussians(group.mapped(leading), form, constraints) for group in groups]
         max_iter = MAX_ITER if len(starts) == 1 else RACE_ITERATIONS
         begun = [
             run_em(mapped, start, form, constraints, max_iter=max_iter, tol=ROUGH_TOL)
@@ -144,21 +149,22 @@ class StructureFit:
 
     def describe(self, frame: Frame) -> FirstMixture:
         """Convert the mixture to one of sphered samples."""
-        gaussians, (rank, _) = self.result.gaussians, self.to_rows.shape
-        covariances, n_clusters = gaussians.variances, len(gaussians.means)
+        gaussians, (q, _) = self.result.gaussians, self.to_rows.shape
+        rank, n_clusters = len(frame.spread), len(gaussians.means)
+        covariances, rest = gaussians.variances, rank - q
         if covariances.ndim == 2:
-            covariances = covariances[:, :, None] * np.eye(rank)
+            covariances = covariances[:, :, None] * np.eye(q)
         shares = np.exp(gaussians.log_priors)
         moments = make_moments(frame, shares / shares.sum(), gaussians.means, covariances)
         back = np.asarray(np.linalg.inv(self.to_rows), dtype=np.float64)
+        moments = moments.mapped(back @ np.eye(rank)[:q])
+        moments.covariances[:, range(q, rank), range(q, rank)] = 1.0
         log_volume = float(np.linalg.slogdet(self.to_rows)[1])
-        kind = STRUCTURES[self.name]
-        return FirstMixture(
-            self.name,
-            moments.mapped(back),
-            self.result.log_likelihood - 0.5 * rank * LOG_TWO_PI + log_volume,
-            n_clusters * (rank + 1) - 1 + kind.count_parameters(n_clusters, rank),
-        )
+        log_likelihood = self.result.log_likelihood - 0.5 * rank * LOG_TWO_PI + log_volume
+        n_parameters = n_clusters * (q + 1) - 1
+        n_parameters += STRUCTURES[self.name].count_parameters(n_clusters, q)
+        n_parameters += rest + rest * (rest + 1) // 2 + q * rest
+        return FirstMixture(self.name, moments, log_likelihood - 0.5 * rest, n_parameters)
 
 
 def run_em(
@@ -183,12 +189,12 @@ def _get_form(name: str) -> Form:
 
 
 def _structure_map(frame: Frame, name: str) -> FloatArray:
-    """Return the map (R, q) from sphered samples to the coordinates of a structure."""
-    kind = STRUCTURES[name]
+    """Return the map (q, q) from leading sphered components to the coordinates of a structure."""
+    kind, spread = STRUCTURES[name], frame.spread[:MAX_DIMENSIONS]
     if kind.affine:
-        return np.eye(len(frame.spread))
-    standardized = np.diag(1 / frame.spread)
-    if name == "diag" and len(frame.spread) == frame.n_active:
+        return np.eye(len(spread))
+    standardized = np.diag(1 / spread)
+    if kind.diagonal and len(spread) == frame.n_active:
         active = np.setdiff1d(np.arange(len(frame.scale)), frame.constant)
         return standardized @ frame.basis[active].T
     return standardized
