@@ -30,8 +30,8 @@ MAX_CANDIDATES = 2
 RACE_ITERATIONS = 5
 """Number of iterations of EM after which starts are compared."""
 MAX_ITER = 200
-TOL, ROUGH_TOL = 1e-4, 1e-3
-"""Gain per sample at which EM stops, in the end and while structures are compared."""
+TOL, LARGE_TOL, ROUGH_TOL = 1e-6, 1e-4, 1e-3
+"""Gain per sample at which EM stops: in the end, with many samples, while it is compared."""
 MAX_DIMENSIONS = 100
 """Maximum number of principal components in which clusters differ in a first mixture."""
 MAX_COMPARED_ROWS = 2_000
@@ -130,13 +130,15 @@ class StructureFit:
 
     def continued(self, rows: FloatArray, tol: float | None = None) -> "StructureFit":
         """Return the fit after further iterations on sphered samples."""
+        if tol is None:
+            tol = TOL if len(rows) <= MAX_COMPARED_ROWS else LARGE_TOL
         result = run_em(
             rows @ self.to_rows,
             self.result.gaussians,
             _get_form(self.name),
             self.constraints,
             max_iter=MAX_ITER,
-            tol=TOL if tol is None else tol,
+            tol=tol,
         )
         return replace(self, result=result, n_rows=len(rows))
 
