@@ -574,6 +574,23 @@ def add_outliers(X, share, rng):
     ), outlying
 
 
+@IGNORE_DATA
+def test_agreement_of_halves_is_highest_for_the_right_number(rng):
+    X, _ = clouds(rng, 3, sizes=80)
+    model = OPGDMixture(range(1, 6), stability=True, random_state=0).fit(X)
+    agreement = model.selection_["agreement"]
+    assert agreement[2] == 1
+    assert agreement[2] > agreement[3:].max()
+    plain = OPGDMixture(range(1, 6), random_state=0).fit(X)
+    assert "agreement" not in plain.selection_
+    assert np.array_equal(plain.labels_, model.labels_)
+
+
+def test_agreement_of_too_few_samples_is_missing(iris):
+    model = OPGDMixture(4, stability=True, init="ward").fit(iris[0][::5])
+    assert np.isnan(model.selection_["agreement"][0])
+
+
 # --- what must not become a cluster -------------------------------------------------------------
 
 
@@ -803,6 +820,18 @@ def test_many_rows_are_thinned_for_the_start(init, rng, monkeypatch):
     assert same_partition(model.labels_, y)
 
 
+@IGNORE_DATA
+def test_first_mixtures_of_many_features_use_leading_components(rng, monkeypatch):
+    X, y = clouds(rng, 3, n_features=12)
+    expected = OPGDMixture(range(1, 5), init="ward").fit(X)
+    monkeypatch.setattr("opgd._fit.first_mixtures.MAX_DIMENSIONS", 4)
+    model = OPGDMixture(range(1, 5), init="ward").fit(X)
+    assert same_partition(model.labels_, y)
+    first, second = expected.selection_, model.selection_
+    assert first["first_bic"][0] == pytest.approx(second["first_bic"][0])
+    assert second["first_bic"][2] < second["first_bic"][1]
+
+
 def test_components_init_is_where_the_search_begins(wine, rng):
     X, _ = wine
     guess = rng.normal(size=(3, 13)) / X.std(axis=0)
@@ -864,6 +893,7 @@ BAD_VALUES = {
     "regularization": [-0.1, "some", None, True, np.inf, np.nan],
     "criterion": ["aicc", None, 3],
     "noise": [-0.1, 1.1, "some", None, np.nan],
+    "stability": [1, "yes", None],
     "max_iter": [-1, 1.5, "some", None],
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],
     "random_state": ["seed", -1],

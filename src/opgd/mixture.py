@@ -56,6 +56,7 @@ from opgd._fit.refinement import (
 )
 from opgd._fit.regularizer import Regularizer
 from opgd._fit.resolution import FEW_VALUES, drop_rounding_errors, measure_resolution
+from opgd._fit.stability import compare_halves
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.features import validate_features
@@ -163,6 +164,9 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         Whether samples may belong to no cluster. They have a uniform density on a box around all
         samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
         to the other samples. With noise, samples must not have missing values.
+    stability : bool, default=False
+        Whether to fit each number of clusters to two random halves of the samples as well, and to
+        add the agreement of the two fits to `selection_`. It takes about twice as long.
     max_iter : int, default=500
         Maximum number of iterations of the search for the projection. With 0 the initial components
         are kept.
@@ -224,7 +228,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
           at least 2 % of the samples, the one with the smallest mean is selected;
         - `covariances`: the structure of the covariances of the first mixture, "full", "tied",
           "rotated" (equal volume and shape, mclust's EEV), "equal_shape" (VEV), "diag",
-          "spherical", or "given".
+          "spherical", or "given";
+        - `agreement`, with `stability`: the adjusted Rand index between the clusters of all samples
+          according to fits to two halves of them. Clusters that are found again have an index near
+          1. It does not influence the selection.
     noise_share_, noise_log_density_ : float
         Share of noise and log of its uniform density; only with `noise`. The criteria in
         `selection_` are then those of the samples that are not outlying.
@@ -282,6 +289,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         regularization: float = 1.0,
         criterion: str = "bic",
         noise: bool | float = False,
+        stability: bool = False,
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Any = None,
@@ -302,6 +310,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self.regularization = regularization
         self.criterion = criterion
         self.noise = noise
+        self.stability = stability
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -337,7 +346,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         numbers = list_numbers(engine.n_samples) if is_auto else numbers
         self._check_sizes(engine.n_samples, engine.n_features, numbers)
         with one_blas_thread():
-            n_fits = len(numbers) + (self.noise is not False)
+            n_fits = (1 + 2 * self.stability) * (len(numbers) + (self.noise is not False))
             max_total_iter = MAX_CANDIDATES * n_fits * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, max_total_iter)
             select = partial(self._select, seed=seed, progress=progress)
@@ -381,6 +390,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         check_positive("tol", self.tol)
         check_integer("verbose", self.verbose)
         check_flag("subsample", self.subsample)
+        check_flag("stability", self.stability)
         check_n_jobs(self.n_jobs)
         return numbers
 
@@ -422,7 +432,25 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         fit_one, is_auto = partial(self._fit_one, starts, progress), self.n_clusters == "auto"
         fits = list(try_numbers(fit_one, numbers, stop=is_auto))
         selection = tabulate_fits(fits)
+        if self.stability:
+            agreement = self._compare_halves(engine, init, selection["n_clusters"], seed, progress)
+            selection["agreement"] = agreement
         return _Outcome(fits[select_number(selection)], selection, notes)
+
+    def _compare_halves(
+        self, engine: Engine, init: Any, numbers: AnyArray, seed: int, progress: FitProgress
+    ) -> FloatArray:
+        """Return the agreement between fits to two halves of the samples, by number."""
+        if not isinstance(engine, RowEngine):
+            raise TypeError("stability needs samples in memory; with Dask input, set it to False.")
+
+        def fit_half(half: AnyArray, number: int) -> RefinedMixture:
+            rows = engine.select_rows(np.flatnonzero(half))
+            frame, regularizer, _ = self._prepare(rows)
+            starts = Starts(frame, regularizer, _select_init(init, half), self.n_init, seed)
+            return self._fit_one(starts, progress, number).refined
+
+        return compare_halves(engine, fit_half, list(numbers), seed)
 
     def _separate_noise(
         self, engine: Engine, init: Any, numbers: list[int], select: Callable[..., "_Outcome"]

@@ -6,6 +6,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine
 
+from opgd._fit import first_mixtures
 from opgd._fit.first_mixtures import StructureFit, fit_without_prior
 from opgd._fit.incomplete_mixtures import average_observed, fit_incomplete
 from opgd._fit.mixture_init import draw_rows
@@ -31,8 +32,8 @@ def frame(wine):
 
 
 def fit_structure(frame, name):
-    regularizer = Regularizer(1.0)
-    return StructureFit.start(frame, draw_rows(frame), [frame.moments(3)], name, regularizer)
+    rows, regularizer = draw_rows(frame)[:, : first_mixtures.MAX_DIMENSIONS], Regularizer(1.0)
+    return StructureFit.start(frame, rows, [frame.moments(3)], name, regularizer)
 
 
 def log_densities(X, frame, moments):
@@ -78,12 +79,16 @@ def test_em_increases_the_penalized_likelihood_of_observed_entries(frame):
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_em_keeps_the_structure_of_the_covariances(frame, name):
+@pytest.mark.parametrize("n_leading", [100, 4])
+def test_em_keeps_the_structure_of_the_covariances(frame, name, n_leading, monkeypatch):
+    monkeypatch.setattr(first_mixtures, "MAX_DIMENSIONS", n_leading)
     fit, kind = fit_structure(frame, name), STRUCTURES[name]
     first = fit.describe(frame)
     moments = fit_incomplete(frame, first).moments
     assert np.abs(moments.means - first.moments.means).max() > 1e-3
-    covariances = moments.mapped(fit.to_rows).covariances
+    np.testing.assert_allclose(moments.means[:, n_leading:], 0)
+    leading = np.eye(len(frame.spread))[:, : len(fit.to_rows)]
+    covariances = moments.mapped(leading @ fit.to_rows).covariances
     variances = np.diagonal(covariances, axis1=1, axis2=2) if kind.diagonal else covariances
     weights = moments.weights.reshape(-1, *[1] * (variances.ndim - 1))
     again = kind.estimate(weights * variances, moments.weights)

@@ -32,6 +32,13 @@ def test_selection_marks_the_smallest_mean(mixture):
     assert sizes.chosen[1] == mixture.selection_["smallest"][mean.argmin()]
 
 
+def test_agreement_is_a_panel_of_its_own(mixture):
+    stable = copy.copy(mixture)
+    stable.selection_ = mixture.selection_ | {"agreement": np.array([1.0, 0.7, 0.9, 0.5])}
+    panel = SelectionDisplay.from_estimator(stable, draw=False).panels[2]
+    assert panel.chosen == (3, 0.9)
+
+
 def test_selection_of_an_earlier_version_cannot_be_shown(mixture):
     old = copy.copy(mixture)
     old.selection_ = {k: v for k, v in mixture.selection_.items() if k != "selected_by"}

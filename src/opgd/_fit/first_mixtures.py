@@ -31,8 +31,10 @@ MAX_CANDIDATES = 2
 RACE_ITERATIONS = 5
 """Number of iterations of EM after which starts are compared."""
 MAX_ITER = 200
-TOL, ROUGH_TOL = 1e-4, 1e-3
-"""Gain per sample at which EM stops, in the end and while structures are compared."""
+TOL, LARGE_TOL, ROUGH_TOL = 1e-6, 1e-4, 1e-3
+"""Gain per sample at which EM stops: in the end, with many samples, while it is compared."""
+MAX_DIMENSIONS = 100
+"""Maximum number of principal components in which clusters differ in a first mixture."""
 MAX_COMPARED_ROWS = 2_000
 """Maximum number of samples on which structures are compared."""
 LEAST_VARIANCE = 1e-3
@@ -74,8 +76,10 @@ def fit_structures(
 
     BIC of mixtures in many features favors few parameters. Inside a projection, clusters with full
     covariances may still be the better ones. Structures are compared on a subsample if there are
-    many samples, and the mixtures that are returned are fitted to all of `rows`.
+    many samples, and the mixtures that are returned are fitted to all of `rows`. Of many dimensions
+    the leading principal components are used; the others have one Gaussian for all clusters.
     """
+    rows = rows[:, :MAX_DIMENSIONS]
     few = rows[:: -(-len(rows) // MAX_COMPARED_ROWS)]
     fits = [StructureFit.start(frame, few, groups, name, regularizer) for name in names]
     best = min(fits, key=lambda fit: fit.describe(frame).criteria(len(few))["bic"])
@@ -94,7 +98,7 @@ class StructureFit:
     """A mixture with one structure, in the coordinates in which the structure is estimated."""
 
     name: str
-    to_rows: FloatArray  # (R, R), maps sphered samples to these coordinates
+    to_rows: FloatArray  # (q, q), maps q leading sphered components to these coordinates
     constraints: Constraints
     result: MixtureResult
     n_rows: int
@@ -110,12 +114,13 @@ class StructureFit:
     ) -> "StructureFit":
         """Fit a structure to sphered samples from the best of several groupings."""
         kind, to_rows = STRUCTURES[name], _structure_map(frame, name)
+        leading = np.eye(len(frame.spread))[:, : len(to_rows)] @ to_rows  # (R, q)
         constraints = regularizer.constrain(
-            to_rows.T, groups[0].n_groups, diagonal=kind.diagonal, structure=kind.estimate
+            leading.T, groups[0].n_groups, diagonal=kind.diagonal, structure=kind.estimate
         )
         form = _get_form(name)
         mapped = rows @ to_rows
-        starts = [estimate_gaussians(group.mapped(to_rows), form, constraints) for group in groups]
+        starts = [estimate_gaussians(group.mapped(leading), form, constraints) for group in groups]
         max_iter = MAX_ITER if len(starts) == 1 else RACE_ITERATIONS
         begun = [
             run_em(mapped, start, form, constraints, max_iter=max_iter, tol=ROUGH_TOL)
@@ -127,13 +132,15 @@ class StructureFit:
 
     def continued(self, rows: FloatArray, tol: float | None = None) -> "StructureFit":
         """Return the fit after further iterations on sphered samples."""
+        if tol is None:
+            tol = TOL if len(rows) <= MAX_COMPARED_ROWS else LARGE_TOL
         result = run_em(
             rows @ self.to_rows,
             self.result.gaussians,
             _get_form(self.name),
             self.constraints,
             max_iter=MAX_ITER,
-            tol=TOL if tol is None else tol,
+            tol=tol,
         )
         return replace(self, result=result, n_rows=len(rows))
 
@@ -146,31 +153,38 @@ class StructureFit:
 
     def describe(self, frame: Frame) -> FirstMixture:
         """Convert the mixture to one of sphered samples."""
-        gaussians, (rank, _) = self.result.gaussians, self.to_rows.shape
-        n_clusters, shares = len(gaussians.means), np.exp(gaussians.log_priors)
-        moments = make_moments(
-            frame, shares / shares.sum(), gaussians.means, gaussians.full_covariances
-        )
+        gaussians, (q, _) = self.result.gaussians, self.to_rows.shape
+        n_clusters, rest = len(gaussians.means), len(frame.spread) - q
+        shares = np.exp(gaussians.log_priors)
+        shares /= shares.sum()
+        moments = make_moments(frame, shares, gaussians.means, gaussians.full_covariances)
         log_volume = float(np.linalg.slogdet(self.to_rows)[1])
-        kind = STRUCTURES[self.name]
+        log_likelihood = self.result.log_likelihood - 0.5 * (q + rest) * LOG_TWO_PI + log_volume
+        n_parameters = n_clusters * (q + 1) - 1
+        n_parameters += STRUCTURES[self.name].count_parameters(n_clusters, q)
+        n_parameters += rest + rest * (rest + 1) // 2 + q * rest
         return FirstMixture(
             self.name,
-            moments.mapped(self.to_sphered),
-            self.result.log_likelihood - 0.5 * rank * LOG_TWO_PI + log_volume,
-            n_clusters * (rank + 1) - 1 + kind.count_parameters(n_clusters, rank),
+            self._map_back(moments, q + rest),
+            log_likelihood - 0.5 * rest,
+            n_parameters,
             constrain=self.constrain,
         )
 
-    @property
-    def to_sphered(self) -> FloatArray:
-        """Return the inverse of `to_rows`."""
-        return np.asarray(np.linalg.inv(self.to_rows), dtype=np.float64)
+    def _map_back(self, moments: Moments, rank: int) -> Moments:
+        """Convert moments to those of sphered samples; the other components are standard normal."""
+        q = len(self.to_rows)
+        back = np.asarray(np.linalg.inv(self.to_rows), dtype=np.float64)
+        sphered = moments.mapped(back @ np.eye(rank)[:q])
+        sphered.covariances[:, range(q, rank), range(q, rank)] = 1.0
+        return sphered
 
     def constrain(self, moments: Moments) -> Moments:
-        """Replace covariances of sphered samples by those of the M-step of the structure."""
-        mapped = moments.mapped(self.to_rows)
+        """Compute the M-step of the structure from moments of sphered samples."""
+        rank = moments.means.shape[1]
+        mapped = moments.mapped(np.eye(rank)[:, : len(self.to_rows)] @ self.to_rows)
         gaussians = estimate_gaussians(mapped, _get_form(self.name), self.constraints)
-        return replace(mapped, covariances=gaussians.full_covariances).mapped(self.to_sphered)
+        return self._map_back(replace(mapped, covariances=gaussians.full_covariances), rank)
 
 
 def run_em(
@@ -195,12 +209,12 @@ def _get_form(name: str) -> Form:
 
 
 def _structure_map(frame: Frame, name: str) -> FloatArray:
-    """Return the map (R, q) from sphered samples to the coordinates of a structure."""
-    kind = STRUCTURES[name]
+    """Return the map (q, q) from leading sphered components to the coordinates of a structure."""
+    kind, spread = STRUCTURES[name], frame.spread[:MAX_DIMENSIONS]
     if kind.affine:
-        return np.eye(len(frame.spread))
-    standardized = np.diag(1 / frame.spread)
-    if name == "diag" and len(frame.spread) == frame.n_active:
+        return np.eye(len(spread))
+    standardized = np.diag(1 / spread)
+    if kind.diagonal and len(spread) == frame.n_active:
         active = np.setdiff1d(np.arange(len(frame.scale)), frame.constant)
         return standardized @ frame.basis[active].T
     return standardized

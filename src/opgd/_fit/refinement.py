@@ -107,11 +107,15 @@ class RefinedMixture:
         return not self.problem.objective.engine.sum(count_differences, self.width)[0]
 
     @property
+    def projection(self) -> FittedProjection:
+        """Return the projection with the mixture inside it."""
+        projection = self.problem.project(self.directions)
+        return replace(projection, gaussians=self.mixture.gaussians)
+
+    @property
     def density(self) -> SampleDensity:
         """Return the density of the mixture in the space of the features."""
-        projection = self.problem.project(self.directions)
-        projection = replace(projection, gaussians=self.mixture.gaussians)
-        return make_sample_density(sphered_coordinates(self.problem.frame), projection)
+        return make_sample_density(sphered_coordinates(self.problem.frame), self.projection)
 
     @property
     def log_likelihood(self) -> float:

@@ -21,7 +21,7 @@ class SelectionDisplay:
     panels : list of Panel
         Panels with `label`, `curves` (`name`, `sizes`, `values`) and `chosen`: first the criterion
         of the first mixture, of the mixture in the projection and their mean, then the share of the
-        smallest cluster.
+        smallest cluster, and with `stability` the agreement of fits to halves of the samples.
     axes_ : list of matplotlib Axes
         Axes of the last plot, one per panel.
     ax_, figure_ : matplotlib Axes and Figure
@@ -48,8 +48,8 @@ class SelectionDisplay:
         Parameters
         ----------
         estimator : fitted OPGDMixture
-        ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
+        ax : sequence of matplotlib Axes, default=None
+            Axes to draw on, one per panel; by default a new figure is created.
         draw : bool, default=True
             Whether to draw; if False, only the arrays are computed.
 
@@ -72,8 +72,8 @@ class SelectionDisplay:
 
         Parameters
         ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
+        ax : sequence of matplotlib Axes, default=None
+            Axes to draw on, one per panel; by default a new figure is created.
 
         Returns
         -------
@@ -97,7 +97,12 @@ def _make_panels(table: dict[str, AnyArray], criterion: str, n_clusters: int) ->
     chosen = float(n_clusters), float(curves[-1].values[place])
     smallest = Curve("smallest cluster", sizes, table["smallest"][order])
     share = float(n_clusters), float(smallest.values[place])
-    return [
+    panels = [
         Panel(f"{criterion.upper()} (less is better)", curves, chosen=chosen),
         Panel("share of samples", [smallest], chosen=share),
     ]
+    if "agreement" in table:
+        agreement = Curve("agreement of halves", sizes, table["agreement"][order])
+        chosen = float(n_clusters), float(agreement.values[place])
+        panels.append(Panel("adjusted Rand index", [agreement], chosen=chosen))
+    return panels
