@@ -35,8 +35,10 @@ N_TRAIN = {
 """Training rows of the eight data sets; up to `MAX_TEST` others are test rows."""
 WIDE = {"yeast": 104, "libras": 150}
 """Training rows of data sets with 72 and 90 columns: hardly more rows than columns."""
-RARE = {"glass": 143, "dermatology": 244}
-"""Training rows of data sets with rare classes."""
+RARE = {"glass": 143, "dermatology": 244, "rare cancer": 256}
+"""Training rows of data sets with rare classes; the last is breast cancer without most tumors."""
+RARE_STEP = 8
+"""Of the malignant tumors, one of so many is kept in "rare cancer"."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,12 @@ def read(name: str) -> tuple[FloatArray, AnyArray]:
     if name == "breast cancer":
         cancer = load_breast_cancer()
         return cancer.data, cancer.target_names[cancer.target]
+    if name == "rare cancer":
+        X, y = read("breast cancer")
+        keep = np.sort(
+            np.append(np.flatnonzero(y == "benign"), np.flatnonzero(y == "malignant")[::RARE_STEP])
+        )
+        return X[keep], y[keep]
     data = load(name)
     return data.X, data.y
 

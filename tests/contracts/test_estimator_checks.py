@@ -34,7 +34,8 @@ ESTIMATORS = [
     OPGDClassifier(),
     OPGDClassifier(covariance_type="full"),
     OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
-    OPGDClassifier(class_weight="balanced"),
+    # ridge="auto" uses effective sample sizes, which fractions of weights and repetitions differ in
+    OPGDClassifier(class_weight="balanced", ridge=0.05),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, n_subclasses=1, covariance_type="diag", cv=2),
     OPGDClassifierCV(2, cv=2),
     OPGDMixture(),

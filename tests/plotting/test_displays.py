@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
 from opgd import OPGDClassifier, OPGDClassifierCV, compare
@@ -47,7 +48,7 @@ HOSTILE = [
         (lambda m: arrays(m, X, Y, level=1.0), ValueError, "level"),
         (lambda m: arrays(m, X, Y[:-1]), ValueError, "inconsistent"),
         (lambda m: arrays(m, X, Y, axes=0, arrows=2), ValueError, "two axes"),
-        (lambda m: arrays(make_pipeline(m), X, Y), TypeError, "last step"),
+        (lambda m: arrays(make_pipeline(PCA()), X, Y), TypeError, "Pipeline that ends in PCA"),
         (lambda m: arrays(RegularizedDiscriminantAnalysis(), X, Y), TypeError, "with components"),
         (lambda m: loadings_table(m, X, n_bootstrap=2), ValueError, "labels y"),
         (lambda m: ComponentsDisplay.from_eigenvalues([1, 0.0]), ValueError, "positive"),
