@@ -115,5 +115,5 @@ def _standardize_differences(members: AnyArray, others: AnyArray) -> FloatArray:
     ]
     counts = _count_observed(members) + _count_observed(others)
     deviations = np.sqrt((squares[0] + squares[1]) / np.maximum(counts, 1))
-    flat = np.where(steps == 0, 0.0, np.sign(steps) * np.inf)
+    flat = np.where(steps == 0, 0.0, np.copysign(np.inf, steps))
     return np.divide(steps, deviations, out=flat, where=deviations > 0)
