@@ -187,6 +187,7 @@ def test_axes_are_orthonormal_in_the_metric(covariance_type, metric, wine):
         covariance_type=covariance_type,
         metric=metric,
         orthogonality=100,
+        regularization=0,
         random_state=0,
     ).fit(X)
     matrix = np.eye(13) if metric == "identity" else np.cov(X.T, bias=True)
@@ -237,7 +238,9 @@ def test_rounds_end_when_no_row_changes_its_cluster(rng):
 def test_labels_do_not_depend_on_units_origin_or_basis(name, load, rng):
     X, y, _ = load(name)
     n_features = X.shape[1]
-    model = OPGDMixture(len(np.unique(y)), init=y)
+    # forest has rounding errors, which are not seen any more after a linear map
+    regularization = 0.0 if name == "forest" else 1.0
+    model = OPGDMixture(len(np.unique(y)), init=y, regularization=regularization)
     expected = clone(model).fit(X)
     units = np.geomspace(1e-6, 1e6, n_features)
     changed = {

@@ -537,7 +537,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         of_first = first.criteria(frame.engine.count, best.density.log_volume)
         criteria = compute_criteria(best) | {"covariances": first.structure}
         criteria |= {f"first_{name}": value for name, value in of_first.items()}
-        return _Fit(criteria, first, best, len(rounds))
+        return _Fit(criteria, int(np.sum(best.sizes == 0)), first, best, len(rounds))
 
     def _doubt_selection(
         self, refined: RefinedMixture, selection: dict[str, AnyArray]

@@ -29,6 +29,7 @@ class Scored:
     """A fit with its criteria."""
 
     criteria: dict[str, Any]
+    n_empty: int  # number of clusters without samples
 
 
 Fit = TypeVar("Fit", bound=Scored)
@@ -60,7 +61,7 @@ def combine_candidates(fits: list[Fit], criterion: str) -> Fit:
     mixture in the projection where clusters have different shapes outside of it. The number of
     clusters is selected by the mean of both.
     """
-    best = min(fits, key=lambda fit: float(fit.criteria["bic"]))
+    best = min(fits, key=lambda fit: (fit.n_empty, float(fit.criteria["bic"])))
     names = [f"first_{name}" for name in ("bic", "icl", "aic")]
     of_first = {name: float(np.min([fit.criteria[name] for fit in fits])) for name in names}
     value = np.nanmean([best.criteria[criterion], of_first[f"first_{criterion}"]])

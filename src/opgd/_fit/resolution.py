@@ -27,6 +27,10 @@ LEAST_WIDTH = 0.5
 A Gaussian of this width on each of several equally spaced values has a lower likelihood than one
 Gaussian on all of them.
 """
+SAME_VALUE = 1e-9
+"""Difference between values, as a share of their range, that rounding of floats may cause."""
+GRID_TOLERANCE = 1e-3
+"""Relative deviation of differences between values from multiples of the smallest one."""
 ROUNDING_FACTOR = 3.0
 """Variance of a direction, in variances of its rounding error, up to which it is left out."""
 
@@ -37,7 +41,7 @@ class Resolution:
 
     n_distinct: IntArray  # (p,)
     typical: FloatArray  # (p,), median difference, 0 where values are hardly ever repeated
-    smallest: FloatArray  # (p,)
+    grid: FloatArray  # (p,), unit to which values are rounded, 0 if they are not
 
     @property
     def few(self) -> IntArray:
@@ -69,12 +73,22 @@ def measure_resolution(engine: Engine) -> Resolution:
 
 def _measure_column(values: FloatArray) -> tuple[int, float, float]:
     values = values[~np.isnan(values)]
+    if not len(values):
+        return 0, 0.0, 0.0
     distinct = np.unique(values).astype(np.float64)
+    apart = np.diff(distinct) > SAME_VALUE * (distinct[-1] - distinct[0])
+    distinct = distinct[np.insert(apart, 0, True)]
     if len(distinct) < 2:
         return len(distinct), 0.0, 0.0
     gaps = np.diff(distinct)
     repeated = REPEATED * len(distinct) <= len(values)
-    return len(distinct), float(np.median(gaps)) if repeated else 0.0, float(gaps.min())
+    multiples = gaps / gaps.min()
+    is_rounded = np.all(np.abs(multiples - np.round(multiples)) < GRID_TOLERANCE * multiples)
+    return (
+        len(distinct),
+        float(np.median(gaps)) if repeated else 0.0,
+        float(gaps.min()) if is_rounded else 0.0,
+    )
 
 
 def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:
@@ -82,7 +96,7 @@ def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, I
 
     Return the frame and the features with the largest loadings on these directions.
     """
-    errors = (resolution.smallest / frame.scale) ** 2 / 12  # (p,), of standardized features
+    errors = (resolution.grid / frame.scale) ** 2 / 12  # (p,), of standardized features
     explained = errors @ frame.basis**2  # (R,)
     residual = frame.spread**-2.0 <= ROUNDING_FACTOR * explained
     if not np.any(residual) or np.all(residual):
