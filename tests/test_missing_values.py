@@ -35,7 +35,7 @@ ESTIMATORS = [
     OPGDClassifier(2, covariance_type="full", n_subclasses=2),
     OPGDClassifierCV(2, shrinkage=0, ridge=(0, 0.1), n_subclasses=1, cv=3),
     OPGDMixture(3, random_state=0),
-    OPGDMixture((2, 3), covariance_type="full", n_rounds=2, random_state=0),
+    OPGDMixture((2, 3, 4), covariance_type="full", n_rounds=2, random_state=0),
     OPGDSemiSupervised(),
     ReducedRankLDA(),
     RegularizedDiscriminantAnalysis(),
@@ -329,3 +329,44 @@ def test_completed_samples_are_conditional_means(wine, incomplete):
         np.mean((values - X)[~observed] ** 2) for values in (completed, X.mean(axis=0))
     )
     assert error < 0.7 * error_of_means
+
+
+def test_noise_of_a_mixture_needs_complete_samples(wine, incomplete):
+    model = OPGDMixture(3, noise=True, random_state=0)
+    assert not get_tags(model).input_tags.allow_nan
+    with pytest.raises(ValueError, match="NaN, which noise does not support; set noise=False"):
+        clone(model).fit(incomplete[0])
+    model.fit(wine[0])
+    for method in (model.predict, model.predict_proba, model.score_samples, model.transform):
+        with pytest.raises(ValueError, match="NaN, which noise does not support"):
+            method(incomplete[0])
+
+
+def test_the_number_of_clusters_is_selected_by_observed_values(incomplete):
+    X, _ = incomplete
+    model = OPGDMixture(range(1, 5), random_state=0).fit(X)
+    assert model.n_clusters_ == 3
+    alone = model.selection_["n_clusters"] == 1
+    bic, first_bic = (model.selection_[name][alone][0] for name in ("bic", "first_bic"))
+    assert bic == pytest.approx(first_bic, rel=2e-3)  # both densities are one Gaussian
+    assert model.bic(X) == pytest.approx(model.selection_["bic"][2], rel=1e-6)
+
+
+def test_profiles_are_means_of_observed_values(incomplete):
+    X, _ = incomplete
+    model = OPGDMixture(3, random_state=0).fit(X)
+    for profile in model.profiles(X):
+        members, others = X[model.labels_ == profile.cluster], X[model.labels_ != profile.cluster]
+        np.testing.assert_allclose(profile.means, np.nanmean(members, axis=0))
+        pooled = np.nansum((members - profile.means) ** 2, axis=0)
+        pooled += np.nansum((others - np.nanmean(others, axis=0)) ** 2, axis=0)
+        deviations = np.sqrt(pooled / np.sum(~np.isnan(X), axis=0))
+        expected = (profile.means - np.nanmean(others, axis=0)) / deviations
+        np.testing.assert_allclose(profile.differences, expected)
+
+
+def test_few_distinct_values_are_counted_among_observed_ones(wine, incomplete):
+    X = np.column_stack([incomplete[0], np.where(np.arange(len(wine[1])) % 7, 1.0, 2.0)])
+    X[::5, -1] = np.nan
+    with pytest.warns(match="at most 10 distinct values: column 13"):
+        OPGDMixture(3, random_state=0).fit(X)

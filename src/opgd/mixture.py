@@ -1,6 +1,6 @@
 """OPGDMixture, the clustering method of the paper's Section 5."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Number
@@ -16,15 +16,33 @@ from opgd._base.gaussian import GaussianModel, complete_projection, describe_pro
 from opgd._base.posterior import normalize_log_joints
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
+from opgd._fit.cluster_numbers import (
+    Scored,
+    combine_candidates,
+    confusion_rates,
+    doubt_selection,
+    list_numbers,
+    select_number,
+    tabulate_fits,
+    try_numbers,
+)
 from opgd._fit.data_warnings import warn_about_data
+from opgd._fit.first_mixtures import MAX_CANDIDATES, FirstMixture
 from opgd._fit.initialization import convert_components
-from opgd._fit.mixture_init import MIXTURE_INITS, make_initial_mixture
+from opgd._fit.mixture_init import MIXTURE_INITS, Starts
+from opgd._fit.noise import (
+    Noise,
+    add_noise,
+    estimate_noise,
+    find_outlying,
+)
 from opgd._fit.problem import (
     Problem,
     default_n_components,
     frame_samples,
     limit_n_components,
 )
+from opgd._fit.profiles import ClusterProfile, profile_clusters
 from opgd._fit.refinement import (
     METRICS,
     RefinedMixture,
@@ -36,10 +54,14 @@ from opgd._fit.refinement import (
     pose_mixture,
     refine,
 )
+from opgd._fit.regularizer import Regularizer
+from opgd._fit.resolution import FEW_VALUES, drop_rounding_errors, measure_resolution
+from opgd._fit.stability import compare_halves
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.features import validate_features
 from opgd._utils.labels import to_label_array
+from opgd._utils.text import list_names
 from opgd._utils.validation import (
     check_choice,
     check_components_init,
@@ -86,8 +108,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
 
     Parameters
     ----------
-    n_clusters : int or iterable of int, default=2
-        Number of clusters. Of several numbers, the best by `criterion` is selected.
+    n_clusters : int, iterable of int or "auto", default=2
+        Number of clusters. Of several numbers, the best by `criterion` is selected. "auto" tries 1,
+        2, ... until three numbers in turn are no better, but at most 20 clusters and at least 5
+        samples per cluster. A warning is issued if the choice is doubtful.
     n_components : int, default=None
         Number of components of the projection. None means
         ``min(n_features, max(2, n_clusters - 1))``.
@@ -129,8 +153,20 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         Weight of the pooled covariance in each cluster covariance while the projection is
         optimized, which prevents overfitting to the first mixture. "auto" estimates it for each
         cluster; see `OPGDClassifier`.
+    regularization : float, default=1.0
+        Strength of a weak prior on the covariances of clusters, whose scale comes from the data
+        (Fraley & Raftery 2007). It keeps clusters from collapsing onto a few samples; with many
+        samples its effect vanishes. With 0 there is no prior, and the first mixture has full
+        covariances fitted as in the paper.
     criterion : {"bic", "icl", "aic"}, default="bic"
         Criterion for selecting among several numbers of clusters; lower is better.
+    noise : bool or float, default=False
+        Whether samples may belong to no cluster. They have a uniform density on a box around all
+        samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
+        to the other samples. With noise, samples must not have missing values.
+    stability : bool, default=False
+        Whether to fit each number of clusters to two random halves of the samples as well, and to
+        add the agreement of the two fits to `selection_`. It takes about twice as long.
     max_iter : int, default=500
         Maximum number of iterations of the search for the projection. With 0 the initial components
         are kept.
@@ -153,7 +189,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample. Clusters are numbered by weight, the largest first.
+        Cluster of each training sample. Clusters are numbered by weight, the largest first. With
+        `noise`, -1 for samples that are more probably noise.
     initial_labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample according to the first mixture, with the same numbering.
     uncertainty_ : ndarray of shape (n_samples,)
@@ -181,8 +218,23 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     log_likelihood_ : float
         Sum of the log densities of the training samples; see `score_samples`.
     selection_ : dict of arrays
-        Results for each number of clusters: `n_clusters`, `n_components`, `log_likelihood`,
-        `n_parameters`, `bic`, `icl`, `aic`.
+        Results for each number of clusters:
+
+        - `n_clusters`, `n_components`, `log_likelihood`, `n_parameters`, `bic`, `icl`, `aic`: those
+          of the density of `score_samples`;
+        - `first_bic`, `first_icl`, `first_aic`: those of the best first mixture in all features;
+        - `smallest`: the share of the smallest cluster;
+        - `selected_by`: the mean of the two values of `criterion`. Of the numbers with clusters of
+          at least 2 % of the samples, the one with the smallest mean is selected;
+        - `covariances`: the structure of the covariances of the first mixture, "full", "tied",
+          "rotated" (equal volume and shape, mclust's EEV), "equal_shape" (VEV), "diag",
+          "spherical", or "given";
+        - `agreement`, with `stability`: the adjusted Rand index between the clusters of all samples
+          according to fits to two halves of them. Clusters that are found again have an index near
+          1. It does not influence the selection.
+    noise_share_, noise_log_density_ : float
+        Share of noise and log of its uniform density; only with `noise`. The criteria in
+        `selection_` are then those of the samples that are not outlying.
     eigenvalues_ : ndarray
         Nonzero eigenvalues of the correlation matrix of the features, in descending order. Small
         values indicate collinear features, for which ``metric="identity"`` can fail.
@@ -217,6 +269,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     """
 
     weights_: FloatArray
+    noise_share_: float
+    noise_log_density_: float
     _allow_missing = True
 
     def __init__(
@@ -232,7 +286,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         n_init: int = 1,
         n_rounds: int = 1,
         shrinkage: float | str = "auto",
+        regularization: float = 1.0,
         criterion: str = "bic",
+        noise: bool | float = False,
+        stability: bool = False,
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Any = None,
@@ -250,7 +307,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self.n_init = n_init
         self.n_rounds = n_rounds
         self.shrinkage = shrinkage
+        self.regularization = regularization
         self.criterion = criterion
+        self.noise = noise
+        self.stability = stability
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -279,30 +339,38 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self : OPGDMixture
             Fitted estimator.
         """
-        numbers = self._check_parameters()
+        numbers, is_auto = self._check_parameters(), isinstance(self.n_clusters, str)
         seed = check_seed(self.random_state).randint(2**31 - 1)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X, engine, init = self._engine(X, sample_weight)
+        numbers = list_numbers(engine.n_samples) if is_auto else numbers
         self._check_sizes(engine.n_samples, engine.n_features, numbers)
         with one_blas_thread():
-            frame = frame_samples(engine)
-            max_total_iter = len(numbers) * self.n_rounds * self.max_iter
+            n_fits = (1 + 2 * self.stability) * (len(numbers) + (self.noise is not False))
+            max_total_iter = MAX_CANDIDATES * n_fits * self.n_rounds * self.max_iter
             progress = FitProgress(self, data, dict, max_total_iter)
-            # The same seed for each number: the model must not depend on which others are tried.
-            fits = [self._fit_one(frame, init, number, seed, progress) for number in numbers]
-            records = [compute_criteria(fit.refined) for fit in fits]
-            selection = {key: np.array([record[key] for record in records]) for key in records[0]}
-            best = fits[int(np.argmin(selection[self.criterion]))]
-            attributes = self._fitted_attributes(X, best) | {"selection_": selection}
-        self._warn(best.refined, attributes)
+            select = partial(self._select, seed=seed, progress=progress)
+            if self.noise is False:
+                outcome = select(engine, init, numbers)
+            else:
+                outcome = self._separate_noise(engine, init, numbers, select)
+            fit, selection = outcome.fit, outcome.selection
+            attributes = self._fitted_attributes(X, fit) | {"selection_": selection}
+            if outcome.noise is not None:
+                attributes |= self._label_noise(X, sample_weight, outcome.noise, attributes)
+            notes = outcome.notes + self._doubt_selection(fit.refined, selection)
+        self._warn(fit.refined, attributes, notes)
         progress.finish(self._store(attributes))
         return self
 
     def _check_parameters(self) -> list[int]:
-        several = isinstance(self.n_clusters, Iterable) and not isinstance(self.n_clusters, str)
-        values = list(self.n_clusters) if several else [self.n_clusters]
+        if isinstance(self.n_clusters, str):
+            check_choice("n_clusters", self.n_clusters, ["auto"])
+        several = isinstance(self.n_clusters, Iterable)
+        values = [] if self.n_clusters == "auto" else [self.n_clusters]
+        values = list(self.n_clusters) if several and values else values
         numbers = list(dict.fromkeys(check_integer("n_clusters", value, 1) for value in values))
-        if not numbers:
+        if not numbers and not isinstance(self.n_clusters, str):
             raise ValueError("n_clusters is empty; pass at least one number of clusters.")
         check_n_components(self.n_components)
         check_choice("covariance_type", self.covariance_type, ["diag", "full"])
@@ -314,11 +382,15 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         check_integer("n_rounds", self.n_rounds, 1)
         if self.shrinkage != "auto":
             check_share("shrinkage", self.shrinkage, word="auto")
+        check_positive("regularization", self.regularization, or_zero=True)
         check_choice("criterion", self.criterion, CRITERIA)
+        if not isinstance(self.noise, bool):
+            check_share("noise", self.noise)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("verbose", self.verbose)
         check_flag("subsample", self.subsample)
+        check_flag("stability", self.stability)
         check_n_jobs(self.n_jobs)
         return numbers
 
@@ -334,7 +406,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                 )
             rows = validate_dask_input(self, X, None, sample_weight, encode_one_class)
             return X, rows.engine, self.init
-        X = validate_features(self, X, min_samples=2, allow_nan=True)
+        X = self._refuse_missing(validate_features(self, X, min_samples=2, allow_nan=True))
         weights = check_sample_weight(sample_weight, X)
         weighted, init = X, self.init
         if weights is not None and not np.all(weights):
@@ -351,19 +423,89 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             )
         check_n_components(self.n_components, n_features)
 
-    def _fit_one(
-        self,
-        frame: Frame,
-        init: Any,
-        n_clusters: int,
-        seed: int,
-        progress: FitProgress,
+    def _select(
+        self, engine: Engine, init: Any, numbers: list[int], seed: int, progress: FitProgress
+    ) -> "_Outcome":
+        """Fit each number of clusters, and return the best fit by the criterion."""
+        frame, regularizer, notes = self._prepare(engine)
+        starts = Starts(frame, regularizer, init, self.n_init, seed)
+        fit_one, is_auto = partial(self._fit_one, starts, progress), self.n_clusters == "auto"
+        fits = list(try_numbers(fit_one, numbers, stop=is_auto))
+        selection = tabulate_fits(fits)
+        if self.stability:
+            agreement = self._compare_halves(engine, init, selection["n_clusters"], seed, progress)
+            selection["agreement"] = agreement
+        return _Outcome(fits[select_number(selection)], selection, notes)
+
+    def _compare_halves(
+        self, engine: Engine, init: Any, numbers: AnyArray, seed: int, progress: FitProgress
+    ) -> FloatArray:
+        """Return the agreement between fits to two halves of the samples, by number."""
+        if not isinstance(engine, RowEngine):
+            raise TypeError("stability needs samples in memory; with Dask input, set it to False.")
+
+        def fit_half(half: AnyArray, number: int) -> RefinedMixture:
+            rows = engine.select_rows(np.flatnonzero(half))
+            frame, regularizer, _ = self._prepare(rows)
+            starts = Starts(frame, regularizer, _select_init(init, half), self.n_init, seed)
+            return self._fit_one(starts, progress, number).refined
+
+        return compare_halves(engine, fit_half, list(numbers), seed)
+
+    def _separate_noise(
+        self, engine: Engine, init: Any, numbers: list[int], select: Callable[..., "_Outcome"]
+    ) -> "_Outcome":
+        """Select the number of clusters without outlying samples, then fit it without noise."""
+        if not isinstance(engine, RowEngine):
+            raise TypeError("noise needs samples in memory; with Dask input, set noise=False.")
+        share = None if self.noise is True else float(self.noise)
+        retained = ~find_outlying(frame_samples(engine))
+        rows = engine.select_rows(np.flatnonzero(retained))
+        selected = select(rows, _select_init(init, retained), numbers)
+        retained = estimate_noise(engine, selected.fit.refined.density, share).retained
+        rows, number = engine.select_rows(np.flatnonzero(retained)), selected.fit.n_clusters
+        outcome = select(rows, _select_init(init, retained), [number])
+        noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
+        return replace(outcome, selection=selected.selection, noise=noise)
+
+    def _prepare(self, engine: Engine) -> tuple[Frame, Regularizer, list[str]]:
+        """Sphere the samples and bound variances; return notes about features as well."""
+        frame = frame_samples(engine)
+        if self.regularization == 0:
+            return frame, Regularizer(0.0), []
+        resolution, names = measure_resolution(engine), self._column_names()
+        frame, residual = drop_rounding_errors(frame, resolution)
+        notes = []
+        if len(residual):
+            notes.append(
+                "Up to rounding errors, these columns are linear combinations of others: "
+                f"{list_names([names[j] for j in residual])}. The rounding errors are not used for "
+                "clustering; drop the columns"
+            )
+        if len(resolution.few):
+            few = list_names([names[j] for j in resolution.few], n_all=len(names))
+            notes.append(
+                f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
+                "half the spacing of the values wide there; drop columns that are categories or "
+                "codes"
+            )
+        return frame, Regularizer(self.regularization, resolution.floor(frame)), notes
+
+    def _fit_one(self, starts: Starts, progress: FitProgress, n_clusters: int) -> "_Fit":
+        """Fit one number of clusters, and return the best of several first mixtures."""
+        mixtures = starts.make_mixtures(n_clusters)
+        fits = [
+            self._refine_mixture(starts.frame, starts.regularizer, mixture, progress)
+            for mixture in mixtures
+        ]
+        return combine_candidates(fits, self.criterion)
+
+    def _refine_mixture(
+        self, frame: Frame, regularizer: Regularizer, first: FirstMixture, progress: FitProgress
     ) -> "_Fit":
-        """Fit one number of clusters, and return its best round."""
-        rng = np.random.RandomState(seed)
-        initial_moments = clusters = make_initial_mixture(frame, init, n_clusters, self.n_init, rng)
+        """Refine a first mixture, and return the best round."""
         report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
-        rounds: list[RefinedMixture] = []
+        clusters, rounds = first.moments, list[RefinedMixture]()
         while True:
             problem = pose_mixture(
                 frame,
@@ -375,7 +517,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             )
             progress.describe = partial(self._describe, problem)
             if not rounds:
-                start = self._initial_components(problem, clusters, n_clusters)
+                start = self._initial_components(problem, clusters, clusters.n_groups)
             rounds.append(
                 refine(
                     problem,
@@ -384,15 +526,47 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                     tol=self.tol,
                     on_iteration=report,
                     subsample=self.subsample and self.components_init is None and not rounds,
+                    regularizer=regularizer,
                 )
             )
             same = len(rounds) > 1 and rounds[-1].agrees_with(rounds[-2])
             if same or len(rounds) == self.n_rounds:
                 break
             clusters, start = next_clusters(rounds[-1]), orthonormalize(rounds[-1].directions)
-        return _Fit(
-            initial_moments, max(rounds, key=lambda refined: refined.log_likelihood), len(rounds)
-        )
+        best = max(rounds, key=lambda refined: refined.log_likelihood)
+        of_first = first.criteria(frame.engine.count, best.density.log_volume)
+        criteria = compute_criteria(best) | {"covariances": first.structure}
+        criteria |= {f"first_{name}": value for name, value in of_first.items()}
+        return _Fit(criteria, int(np.sum(best.sizes == 0)), first, best, len(rounds))
+
+    def _doubt_selection(
+        self, refined: RefinedMixture, selection: dict[str, AnyArray]
+    ) -> list[str]:
+        """Return notes on the selected number of clusters, if there was a choice."""
+        if len(selection["n_clusters"]) == 1:
+            return []
+        order = np.argsort(_rank_by_weight(refined.mixture.gaussians))
+        rates = confusion_rates(refined)[np.ix_(order, order)]
+        return doubt_selection(selection, refined.sizes[order], rates)
+
+    def _label_noise(
+        self, X: AnyArray, sample_weight: Any, noise: Noise, attributes: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the attributes that noise changes."""
+        density = make_sample_density(attributes["_coordinates"], attributes["_projection"])
+        log_densities = density.log_density(X)
+        probabilities = noise.probabilities(log_densities)
+        is_noise = log_densities < noise.log_odds
+        certainty = (1 - attributes["uncertainty_"]) * (1 - probabilities)
+        total = add_noise(log_densities, noise.share, noise.log_density)
+        weights = check_sample_weight(sample_weight, X)
+        return {
+            "labels_": np.where(is_noise, -1, attributes["labels_"]),
+            "uncertainty_": 1 - np.where(is_noise, probabilities, certainty),
+            "log_likelihood_": float(total.sum() if weights is None else weights @ total),
+            "noise_share_": noise.share,
+            "noise_log_density_": noise.log_density,
+        }
 
     def _initial_components(
         self, problem: Problem, clusters: Moments, n_clusters: int
@@ -433,7 +607,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         attributes = self._describe(refined.problem, refined.directions, gaussians)
         clustered = apply_to_samples(partial(_cluster, attributes["_projection"]), X)
         first_labels = apply_to_samples(
-            partial(_predict_clusters, make_unprojected_mixture(frame, fit.initial_moments)), X
+            partial(_predict_clusters, make_unprojected_mixture(frame, fit.first.moments)), X
         )
         weight = frame.engine.total_weight
         return (
@@ -449,11 +623,14 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             }
         )
 
-    def _warn(self, refined: RefinedMixture, attributes: dict[str, Any]) -> None:
+    def _warn(
+        self, refined: RefinedMixture, attributes: dict[str, Any], data_notes: list[str]
+    ) -> None:
         """Issue one warning that lists all problems of the data and of the result."""
         problem, places = refined.problem, _rank_by_weight(refined.mixture.gaussians)
         n_components = attributes["n_components_"]
         notes = limit_n_components(self.n_components or n_components, n_components)[1]
+        notes += data_notes
         n_clusters = attributes["n_clusters_"]
         empty = np.sort(places[refined.sizes == 0])
         if len(empty):
@@ -487,6 +664,26 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             "(see eigenvalues_); use metric='covariance'"
         ]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.noise is False
+        return tags
+
+    def _check_rows(self, X: Any) -> AnyArray:
+        return self._refuse_missing(super()._check_rows(X))
+
+    def _refuse_missing(self, X: AnyArray) -> AnyArray:
+        """Return samples; raise ValueError if they have missing values and there is noise.
+
+        The density of noise is uniform on a box of sphered samples, and has no simple marginals.
+        """
+        if self.noise is not False and np.isnan(X).any():
+            raise ValueError(
+                "Input X contains NaN, which noise does not support; set noise=False, or impute "
+                "the missing values (for example with SimpleImputer)."
+            )
+        return X
+
     def _log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         with one_blas_thread():
@@ -503,12 +700,27 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            With `noise`, -1 for samples that are more probably noise.
         """
-        return np.argmax(self._log_joint(X), axis=1)
+        labels = np.argmax(self._log_joint(X), axis=1)
+        noise = self._noise
+        if noise is None:
+            return labels
+        is_noise = self._density().log_density(self._check_rows(X)) < noise.log_odds
+        return np.where(is_noise, -1, labels)
+
+    @property
+    def _noise(self) -> Noise | None:
+        """Return the noise component, if there is one."""
+        if not hasattr(self, "noise_share_"):
+            return None
+        return Noise(self.noise_share_, self.noise_log_density_)
 
     @support_dask
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the posterior probabilities of the clusters.
+
+        With `noise`, these are the probabilities given that a sample is not noise.
 
         Parameters
         ----------
@@ -519,6 +731,27 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         posteriors : ndarray of shape (n_samples, n_clusters_)
         """
         return np.exp(normalize_log_joints(self._log_joint(X)))
+
+    def profiles(self, X: Any) -> list[ClusterProfile]:
+        """Describe each cluster by the original features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, usually those of `fit`.
+
+        Returns
+        -------
+        profiles : list of ClusterProfile
+            One for each cluster, with `size`, `share`, `means`, `differences` (from the other
+            clusters, in standard deviations), `distinguishing` (the features that differ most) and
+            `representatives` (indices of the most typical samples). Printed, a profile is one line.
+        """
+        X = compute_eagerly(X)
+        labels, log_joints = self.predict(X), self._log_joint(X)
+        names = getattr(self, "feature_names_in_", None)
+        columns = self._column_names() if names is None else [str(name) for name in names]
+        return profile_clusters(self._check_rows(X), labels, log_joints, columns)
 
     def _density(self) -> SampleDensity:
         check_is_fitted(self)
@@ -542,7 +775,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         """
         X = self._check_rows(X)
         with one_blas_thread():
-            return self._density().log_density(X)
+            log_densities = self._density().log_density(X)
+        if self._noise is None:
+            return log_densities
+        return add_noise(log_densities, self.noise_share_, self.noise_log_density_)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Compute the mean log density of the samples; see `score_samples`.
@@ -607,12 +843,13 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         certainty = 0.0
         if name == "icl":
             certainty = np.log(compute_eagerly(self.predict_proba(X)).max(axis=1)).sum()
-        sizes = self._density().n_parameters, len(log_density)
+        n_parameters = self._density().n_parameters + (self._noise is not None)
+        sizes = n_parameters, len(log_density)
         criteria = information_criteria(log_density.sum(), *sizes, certainty)
         return float(criteria[name])
 
     def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
-        """Draw samples from the density of `score_samples`.
+        """Draw samples of the clusters, without noise, from the density of `score_samples`.
 
         Parameters
         ----------
@@ -632,12 +869,26 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _Outcome:
+    """The selected fit, criteria of all numbers of clusters, notes on features, and noise."""
+
+    fit: "_Fit"
+    selection: dict[str, AnyArray]
+    notes: list[str]
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True)
+class _Fit(Scored):
     """Fit for one number of clusters: the first mixture, and the best round."""
 
-    initial_moments: Moments
+    first: FirstMixture
     refined: RefinedMixture
     n_rounds: int
+
+    @property
+    def n_clusters(self) -> int:
+        return self.first.moments.n_groups
 
 
 def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:

@@ -1,8 +1,9 @@
 """opgd cluster."""
 
+import pandas as pd
 import pytest
 
-from tests.cli.helpers import assert_call_refused, join_words
+from tests.cli.helpers import WINE, assert_call_refused, join_words, run_ok
 
 BAD_CALLS = [
     (["cluster", "train.csv", "-k", "3"], ["--output"]),
@@ -14,3 +15,25 @@ BAD_CALLS = [
 @pytest.mark.parametrize(("arguments", "words"), BAD_CALLS, ids=join_words)
 def test_bad_calls_are_refused_in_words(arguments, words, bad_files):
     assert_call_refused(arguments, words, bad_files)
+
+
+def test_outliers_are_noise_if_asked_for(tmp_path):
+    table, labels = tmp_path / "wine.csv", tmp_path / "labels.csv"
+    rows = WINE.data.copy()
+    rows.loc[0] = 20 * rows.max()
+    rows.to_csv(table, index=False)
+    model = tmp_path / "wine.opgd"
+    done = run_ok("cluster", table, "-k", "3", "--noise", "-o", model, "--labels", labels)
+    found = pd.read_csv(labels)["cluster"]
+    assert found[0] == -1
+    assert f"{(found == -1).sum()} rows belong to no cluster" in done.out
+
+
+def test_numbers_tried_and_profiles_are_printed(tmp_path):
+    table, model = tmp_path / "wine.csv", tmp_path / "wine.opgd"
+    WINE.data.to_csv(table, index=False)
+    printed = " ".join(run_ok("cluster", table, "-k", "2,3", "-o", model).out.split())
+    assert "3: bic +0, smallest cluster 27% (selected)" in printed
+    assert "(27%); od280/od315_of_diluted_wines" in printed
+    again = " ".join(run_ok("info", model).out.split())
+    assert "(27%); od280/od315_of_diluted_wines" in again

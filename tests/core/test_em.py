@@ -9,11 +9,12 @@ from scipy import stats
 from scipy.special import logsumexp
 from sklearn.mixture import GaussianMixture
 
-from opgd.core.em import LEAST_VARIANCE, block_posteriors, fit_mixture
+from opgd.core.em import LEAST_VARIANCE, Constraints, block_posteriors, fit_mixture
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.kernels import block_features
 from opgd.core.moments import group_moments, multiply_rows_by, soft_moments
+from opgd.core.structures import STRUCTURES, CovariancePrior, estimate_free, make_prior
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["diag", "full"])
 
@@ -305,3 +306,77 @@ def test_soft_moments_leave_the_rows_as_they_were(rng):
     before, shares = X.copy(), rng.dirichlet(np.ones(3), size=50)
     soft_moments(RowEngine(X, labels), lambda block: shares[block.rows].T, RowBlock.centered)
     assert np.array_equal(X, before)
+
+
+# --- priors and structures ----------------------------------------------------------------------
+
+
+def structured_start(rng, kind):
+    start = rough_start(rng, "diag" if kind.diagonal else "full")
+    return replace(start, variances=kind.estimate(start.variances, np.ones(3)))
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("strength", [0.1, 1.0, 20.0])
+def test_em_with_a_prior_never_lowers_the_penalized_likelihood(name, strength, rng):
+    kind = STRUCTURES[name]
+    X, _ = three_clouds(rng, n_rows=60)
+    X[:8] = X[0]  # samples onto which a Gaussian could collapse
+    total = np.cov(X.T, bias=True)
+    prior = make_prior(np.diag(total) if kind.diagonal else total, 3, strength)
+    engine = RowEngine(X, np.zeros(len(X), int), rng.uniform(0.5, 2, len(X)))
+    result = run_em(
+        engine,
+        structured_start(rng, kind),
+        "diag" if kind.diagonal else "full",
+        max_iter=60,
+        tol=-1.0,
+        constraints=Constraints(structure=kind.estimate, prior=prior),
+    )
+    assert np.all(np.diff(result.history) > -1e-9)
+    assert np.all(np.isfinite(result.gaussians.variances))
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_no_covariances_of_a_structure_are_more_likely_than_its_estimate(name, rng):
+    kind = STRUCTURES[name]
+    factors = rng.normal(size=(4, 3, 7))
+    scatters = factors @ factors.transpose(0, 2, 1)
+    weights = rng.uniform(5, 30, 4)
+    if kind.diagonal:
+        scatters = np.diagonal(scatters, axis1=1, axis2=2)
+        scatters = scatters[:, :, None] * np.eye(3)
+        best = kind.estimate(np.diagonal(scatters, axis1=1, axis2=2), weights)
+        best = best[:, :, None] * np.eye(3)
+    else:
+        best = kind.estimate(scatters, weights)
+
+    def value(covariances):
+        return sum(
+            weight * expected_log_likelihood(scatter / weight, covariance)
+            for weight, scatter, covariance in zip(weights, scatters, covariances, strict=True)
+        )
+
+    for _ in range(50):  # covariances of the structure that were estimated from something else
+        changed = scatters * rng.uniform(0.7, 1.4, (4, 1, 1))
+        if kind.diagonal:
+            other = kind.estimate(np.diagonal(changed, axis1=1, axis2=2), weights)
+            other = other[:, :, None] * np.eye(3)
+        else:
+            other = kind.estimate(changed, weights)
+        assert value(best) >= value(other) - 1e-6 * abs(value(best))
+
+
+def test_prior_counts_as_additional_samples(rng):
+    factors = rng.normal(size=(1, 3, 9))
+    scatter, extra = (factors @ factors.transpose(0, 2, 1)), 2.0 * np.eye(3)[None]
+    prior = CovariancePrior(4.0, extra[0])
+    estimate = estimate_free(scatter + prior.scatter, np.array([9.0]) + prior.count)
+    np.testing.assert_allclose(estimate, (scatter + extra) / 13)
+    other = estimate * 1.1
+
+    def posterior(covariance):
+        own = 9 * expected_log_likelihood(scatter[0] / 9, covariance[0])
+        return 0.5 * own + prior.log_density(covariance)
+
+    assert posterior(estimate) > max(posterior(other), posterior(estimate * 0.9))

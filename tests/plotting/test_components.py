@@ -1,12 +1,12 @@
 """ComponentsDisplay: scores against sizes."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from opgd import OPGDClassifierCV
-from opgd.plotting import (
-    ComponentsDisplay,
-)
+from opgd.plotting import ComponentsDisplay, SelectionDisplay
 from tests.plotting.helpers import X, Y
 
 
@@ -18,9 +18,32 @@ def test_sizes_and_scores(model, mixture):
     assert errors.values[-1] == pytest.approx(1 - model.score(X, Y))
     panel = ComponentsDisplay.from_mixture(mixture, draw=False).panels[0]
     assert [curve.name for curve in panel.curves] == ["BIC", "ICL"]
-    assert panel.chosen == (mixture.n_clusters_, mixture.selection_["bic"].min())
+    chosen = mixture.selection_["n_clusters"] == mixture.n_clusters_
+    assert panel.chosen == (mixture.n_clusters_, mixture.selection_["bic"][chosen][0])
     values = ComponentsDisplay.from_eigenvalues(mixture, draw=False).panels[0].curves[0].values
     np.testing.assert_allclose(values, mixture.eigenvalues_)
+
+
+def test_selection_marks_the_smallest_mean(mixture):
+    criteria, sizes = SelectionDisplay.from_estimator(mixture, draw=False).panels
+    projected, first, mean = (curve.values for curve in criteria.curves)
+    np.testing.assert_allclose(mean, 0.5 * (projected + first))
+    assert criteria.chosen == (mixture.n_clusters_, mean.min())
+    assert sizes.chosen[1] == mixture.selection_["smallest"][mean.argmin()]
+
+
+def test_agreement_is_a_panel_of_its_own(mixture):
+    stable = copy.copy(mixture)
+    stable.selection_ = mixture.selection_ | {"agreement": np.array([1.0, 0.7, 0.9, 0.5])}
+    panel = SelectionDisplay.from_estimator(stable, draw=False).panels[2]
+    assert panel.chosen == (3, 0.9)
+
+
+def test_selection_of_an_earlier_version_cannot_be_shown(mixture):
+    old = copy.copy(mixture)
+    old.selection_ = {k: v for k, v in mixture.selection_.items() if k != "selected_by"}
+    with pytest.raises(ValueError, match="earlier version"):
+        SelectionDisplay.from_estimator(old)
 
 
 def test_scores_of_cross_validation():

@@ -28,6 +28,7 @@ from opgd.plotting import (
     LoadingsDisplay,
     PairsDisplay,
     ProjectionDisplay,
+    SelectionDisplay,
     loadings_table,
 )
 from tests.plotting.helpers import X, Y, arrays, legend_texts
@@ -110,6 +111,7 @@ def test_every_display_draws(plt, model, full, mixture):
         ComponentsDisplay.from_cv(search),
         ComponentsDisplay.from_mixture(mixture),
         ComponentsDisplay.from_eigenvalues(mixture),
+        SelectionDisplay.from_estimator(mixture),
         ConvergenceDisplay.from_estimator(model),
         ComparisonDisplay.from_table(table),
         ComparisonDisplay.from_table(table, "seconds"),

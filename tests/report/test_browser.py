@@ -256,7 +256,7 @@ def test_colors_of_the_page_can_be_dark(tab):
 
 def test_report_on_clusters_opens_on_a_small_dark_screen(browser, rows, tmp_path):
     X, y = rows
-    mixture = OPGDMixture((2, 3), random_state=0).fit(X)
+    mixture = OPGDMixture((2, 3, 4), random_state=0).fit(X)
     path = write_report(mixture, X, y, path=tmp_path / "clusters.html")
     own = Tab(browser, path, viewport={"width": 390, "height": 800}, color_scheme="dark")
     assert own.troubles == []

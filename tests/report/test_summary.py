@@ -68,7 +68,7 @@ def test_loadings_are_standardized_coefficients(summary, model, wine):
 
 
 def test_report_on_a_mixture(wine):
-    mixture = OPGDMixture((2, 3), random_state=0).fit(wine.data)
+    mixture = OPGDMixture((2, 3, 4), random_state=0).fit(wine.data)
     found = summarize(mixture, wine.data, wine.target_names[wine.target])
     own = found.clusters
     assert found.evaluation is None
@@ -77,7 +77,7 @@ def test_report_on_a_mixture(wine):
     assert np.array_equal(own.from_start.sum(axis=0), own.sizes)
     assert own.known.sum() == 178
     assert own.rand_index > 0.9
-    assert [entry["n_clusters"] for entry in own.selection] == [2, 3]
+    assert [entry["n_clusters"] for entry in own.selection] == [2, 3, 4]
     assert own.selection[own.chosen]["bic"] == min(entry["bic"] for entry in own.selection)
     other = summarize(mixture, wine.data[:50]).clusters
     assert other.from_start is None

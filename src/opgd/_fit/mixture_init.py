@@ -1,4 +1,4 @@
-"""Initial mixtures for clustering, by k-means or Ward linkage and EM with full covariances.
+"""Initial mixtures for clustering, by k-means or Ward linkage and EM.
 
 All methods use sphered samples, drawn evenly by weight and sorted. So an initialization does not
 depend on the order of the samples, or on units or origins of the features, and a sample of weight
@@ -9,25 +9,36 @@ sphered ones, in which noise has the same variance as structure.
 """
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import AgglomerativeClustering, KMeans
+from scipy.cluster import hierarchy
+from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._fit.first_mixtures import (
+    FirstMixture,
+    fit_structures,
+    fit_without_prior,
+    make_moments,
+    make_single_gaussian,
+)
+from opgd._fit.incomplete_mixtures import fit_incomplete
+from opgd._fit.regularizer import Regularizer
 from opgd._utils.labels import encode_groups
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowBlock, RowEngine
-from opgd.core.moments import Moments, group_moments, one_group
-from opgd.core.regularization import whiten_classes
+from opgd.core.moments import Moments, group_moments
+from opgd.core.structures import STRUCTURES
 from opgd.core.types import FloatArray, IntArray
 
+AFFINE = [name for name, kind in STRUCTURES.items() if kind.affine]
+"""Structures for given groups, so that linear maps of the features do not change the result."""
 MIXTURE_INITS = ["auto", "kmeans", "ward"]
 KINDS = (
     f"one of {MIXTURE_INITS}, a fitted Gaussian mixture, an array of labels, "
@@ -39,85 +50,107 @@ MAX_GATHERED = 10 * MAX_ROWS
 """Maximum number of samples that are fetched from the workers of a Dask cluster."""
 MAX_LINKAGE_ROWS = 2_000
 """Maximum number of samples for Ward linkage, whose memory grows with their square."""
-REGULARIZATION = 1e-3
-"""Added to the variances of sphered samples in EM, as `reg_covar`."""
-INCOMPLETE_ITERATIONS = 30
-"""Maximum number of iterations of EM with missing entries, which follows that without."""
-COLLAPSED = 0.2
-"""Fraction of the average cluster weight below which a cluster may have collapsed."""
 
 
 @dataclass(frozen=True)
-class InitialMixture:
-    """Moments of the clusters in coordinates of sphered samples, and the log-likelihood."""
+class Starts:
+    """Samples from which initial mixtures are computed, for any number of clusters."""
 
-    moments: Moments
-    log_likelihood: float  # mean over the samples it was fitted to
+    frame: Frame
+    regularizer: Regularizer
+    init: Any
+    n_init: int
+    seed: int
 
-    @property
-    def n_collapsed(self) -> int:
-        """Return the number of clusters so small that any samples could be separated like them."""
-        weights, n_features = self.moments.weights, self.moments.means.shape[1]
-        enough = min(n_features + 1, COLLAPSED * weights.mean())
-        return int(np.sum(weights < enough))
+    @cached_property
+    def rows(self) -> FloatArray:
+        """Return sphered samples, (m, R)."""
+        return draw_rows(self.frame)
+
+    @cached_property
+    def half_sphered(self) -> "LinkedRows":
+        return LinkedRows(self.rows / np.sqrt(self.frame.spread))
+
+    @cached_property
+    def standardized(self) -> "LinkedRows":
+        return LinkedRows(self.rows / self.frame.spread)
+
+    def make_mixtures(self, n_clusters: int) -> list[FirstMixture]:
+        """Compute the mixtures from which to search for a projection, as `init` specifies."""
+        if hasattr(self.init, "fit"):
+            return [FirstMixture("given", _convert_mixture(self.frame, self.init, n_clusters))]
+        mixtures = self._fit_completed(n_clusters)
+        if self.frame.engine.incomplete:
+            mixtures = [fit_incomplete(self.frame, mixture) for mixture in mixtures]
+        return mixtures
+
+    def _fit_completed(self, n_clusters: int) -> list[FirstMixture]:
+        """Compute mixtures of the samples, in which estimates replace missing entries."""
+        frame, init = self.frame, self.init
+        given = None if isinstance(init, str) else _convert_groups(frame, init, n_clusters)
+        if n_clusters == 1:
+            return [make_single_gaussian(frame)]
+        if given is not None:
+            return self._fit_groups([given], AFFINE)
+        self._check_distinct(n_clusters)
+        groups = [
+            group_moments(RowEngine(self.rows, labels), n_clusters, RowBlock.centered)
+            for labels in self._assign_rows(n_clusters)
+        ]
+        return self._fit_groups(groups, list(STRUCTURES))
+
+    def _fit_groups(self, groups: list[Moments], structures: list[str]) -> list[FirstMixture]:
+        """Run EM from groups of sphered samples; without a prior, as in the paper."""
+        if self.regularizer.strength == 0:
+            return fit_without_prior(self.frame, self.rows, groups)
+        return fit_structures(self.frame, self.rows, groups, structures, self.regularizer)
+
+    def _check_distinct(self, n_clusters: int) -> None:
+        steps = np.diff(_round_rows(self.rows), axis=0)
+        n_distinct = 1 + int(np.any(steps, axis=1).sum())
+        if n_distinct < n_clusters:
+            raise ValueError(
+                f"n_clusters={n_clusters} is more than the {n_distinct} distinct samples of X."
+            )
+
+    def _assign_rows(self, n_clusters: int) -> list[IntArray]:
+        """Return the groups (m,) of each start."""
+        if self.init == "ward":
+            return [self.half_sphered.cut(n_clusters)]
+        # the same seed for each number: the model must not depend on which others are tried
+        rng = np.random.RandomState(self.seed)
+        n_runs = self.n_init if self.init == "kmeans" else 3 * self.n_init
+        labels = [_kmeans(self.half_sphered.rows, n_clusters, rng) for _ in range(n_runs)]
+        if self.init == "auto":
+            labels += [rows.cut(n_clusters) for rows in (self.half_sphered, self.standardized)]
+        return labels
 
 
-def make_initial_mixture(
-    frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
-) -> Moments:
-    """Compute the mixture that `init` specifies, as moments of sphered samples.
+@dataclass(frozen=True)
+class LinkedRows:
+    """Samples with the tree of Ward linkage, on evenly spaced ones if there are many."""
 
-    If samples have missing entries, EM that takes them into account follows.
-    """
-    moments = _make_mixture(frame, init, n_clusters, n_init, rng)
-    if not frame.engine.incomplete or hasattr(init, "fit"):
-        return moments
-    return fit_incomplete(frame, moments)
+    rows: FloatArray  # (m, R)
 
+    @cached_property
+    def sample(self) -> FloatArray:
+        return self.rows[:: -(-len(self.rows) // MAX_LINKAGE_ROWS)]
 
-def _make_mixture(
-    frame: Frame, init: Any, n_clusters: int, n_init: int, rng: np.random.RandomState
-) -> Moments:
-    if hasattr(init, "fit"):
-        return _convert_mixture(frame, init, n_clusters)
-    rows = draw_rows(frame)
-    if not isinstance(init, str):
-        return _fit_em(frame, rows, _convert_groups(frame, init, n_clusters)).moments
-    n_distinct = 1 + int(np.any(np.diff(_round_rows(rows), axis=0), axis=1).sum())
-    if n_distinct < n_clusters:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_distinct} distinct samples of X."
-        )
-    if n_clusters == 1:
-        return frame.moments(1, one_group)
-    standardized, half_sphered = rows / frame.spread, rows / np.sqrt(frame.spread)
-    methods: dict[str, list[Callable[[], IntArray]]] = {
-        "kmeans": [lambda: _kmeans(half_sphered, n_clusters, rng)] * n_init,
-        "ward": [lambda: _ward(half_sphered, n_clusters)],
-    }
-    methods["auto"] = [
-        *3 * methods["kmeans"],
-        *methods["ward"],
-        lambda: _ward(standardized, n_clusters),
-    ]
-    candidates = [_fit_from_labels(frame, rows, assign(), n_clusters) for assign in methods[init]]
-    return max(
-        candidates, key=lambda mixture: (-mixture.n_collapsed, mixture.log_likelihood)
-    ).moments
+    @cached_property
+    def tree(self) -> FloatArray:
+        return np.asarray(hierarchy.ward(self.sample))
 
+    def cut(self, n_clusters: int) -> IntArray:
+        """Return the groups (m,) of a number of clusters."""
+        if len(self.sample) < n_clusters:
+            return LinkedRows(self.rows[:n_clusters]).assign(self.rows, n_clusters)
+        return self.assign(self.rows, n_clusters)
 
-def fit_incomplete(frame: Frame, moments: Moments) -> Moments:
-    """Run EM for a mixture of samples with missing entries, on a sample of them if they are many.
-
-    A cluster that would get less than one sample ends it, with the moments before.
-    """
-    engine = frame.engine
-    if engine.n_samples > MAX_ROWS:
-        engine = engine.sample(MAX_ROWS)
-    fitted = replace(frame, engine=engine).fit_mixture(moments, INCOMPLETE_ITERATIONS)
-    if not np.all(fitted.weights > 1.0):
-        return moments
-    return _make_moments(frame, fitted.priors, fitted.means, fitted.covariances)
+    def assign(self, rows: FloatArray, n_clusters: int) -> IntArray:
+        labels = hierarchy.cut_tree(self.tree, [n_clusters])[:, 0].astype(np.intp)
+        if len(labels) < len(rows):
+            labels = NearestCentroid().fit(self.sample, labels).predict(rows)
+        return labels
 
 
 def draw_rows(frame: Frame) -> FloatArray:
@@ -146,54 +179,8 @@ def _round_rows(rows: FloatArray) -> FloatArray:
 def _kmeans(rows: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
-        labels: IntArray = KMeans(n_clusters, n_init=1, random_state=rng).fit(rows).labels_
-    return labels
-
-
-def _ward(rows: FloatArray, n_clusters: int) -> IntArray:
-    sample = rows[:: -(-len(rows) // MAX_LINKAGE_ROWS)]
-    if len(sample) < n_clusters:
-        sample = rows
-    labels: IntArray = AgglomerativeClustering(n_clusters, linkage="ward").fit(sample).labels_
-    if len(sample) < len(rows):
-        labels = NearestCentroid().fit(sample, labels).predict(rows)
-    return labels
-
-
-def _fit_from_labels(
-    frame: Frame, rows: FloatArray, labels: IntArray, n_clusters: int
-) -> InitialMixture:
-    engine = RowEngine(rows, labels.astype(np.intp))
-    return _fit_em(frame, rows, group_moments(engine, n_clusters, RowBlock.centered))
-
-
-def _fit_em(frame: Frame, rows: FloatArray, groups: Moments) -> InitialMixture:
-    """Run EM from the moments of groups of sphered samples."""
-    whitening = whiten_classes(frame, groups)
-    regular, _ = whitening.regularize(groups)
-    covariances = regular.mapped(whitening.coordinates.unwhitener * frame.spread).covariances
-    covariances += REGULARIZATION * np.eye(len(covariances[0]))
-    precisions = np.linalg.inv(covariances)
-    mixture = GaussianMixture(
-        groups.n_groups,
-        reg_covar=REGULARIZATION,
-        max_iter=200,
-        weights_init=groups.priors,
-        means_init=groups.means,
-        precisions_init=0.5 * (precisions + precisions.transpose(0, 2, 1)),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # an initialization need not converge
-        mixture.fit(rows)
-    moments = _make_moments(frame, mixture.weights_, mixture.means_, mixture.covariances_)
-    return InitialMixture(moments, float(mixture.lower_bound_))
-
-
-def _make_moments(
-    frame: Frame, shares: FloatArray, means: FloatArray, covariances: FloatArray
-) -> Moments:
-    weights = frame.engine.count * np.maximum(shares, 1e-100)
-    return Moments(weights, weights, means, covariances)
+        labels = KMeans(n_clusters, n_init=1, random_state=rng).fit(rows).labels_
+    return labels.astype(np.intp)
 
 
 def _convert_mixture(frame: Frame, mixture: Any, n_clusters: int) -> Moments:
@@ -211,7 +198,7 @@ def _convert_mixture(frame: Frame, mixture: Any, n_clusters: int) -> Moments:
     covariances = _full_covariances(mixture, n_clusters, n_features)
     sphering = frame.sphering
     mapped = sphering.T @ covariances @ sphering
-    return _make_moments(frame, mixture.weights_, (means - frame.center) @ sphering, mapped)
+    return make_moments(frame, mixture.weights_, (means - frame.center) @ sphering, mapped)
 
 
 def _full_covariances(mixture: Any, n_clusters: int, n_features: int) -> FloatArray:

@@ -13,6 +13,7 @@ from opgd._fit.exploration import OnIteration
 from opgd._fit.initialization import Start
 from opgd._fit.normal_form import order_result
 from opgd._fit.problem import Problem
+from opgd._fit.regularizer import Regularizer
 from opgd._fit.search import search
 from opgd.core import starts
 from opgd.core.coordinates import (
@@ -106,11 +107,15 @@ class RefinedMixture:
         return not self.problem.objective.engine.sum(count_differences, self.width)[0]
 
     @property
+    def projection(self) -> FittedProjection:
+        """Return the projection with the mixture inside it."""
+        projection = self.problem.project(self.directions)
+        return replace(projection, gaussians=self.mixture.gaussians)
+
+    @property
     def density(self) -> SampleDensity:
         """Return the density of the mixture in the space of the features."""
-        projection = self.problem.project(self.directions)
-        projection = replace(projection, gaussians=self.mixture.gaussians)
-        return make_sample_density(sphered_coordinates(self.problem.frame), projection)
+        return make_sample_density(sphered_coordinates(self.problem.frame), self.projection)
 
     @property
     def log_likelihood(self) -> float:
@@ -207,6 +212,7 @@ def refine(
     tol: float,
     on_iteration: OnIteration,
     subsample: bool,
+    regularizer: Regularizer,
 ) -> RefinedMixture:
     """Search for a projection from `start`, then run EM inside it."""
     result = search(
@@ -219,6 +225,12 @@ def refine(
     ).best
     directions, summary = order_result(problem, result)
     objective = problem.objective
+    components = problem.coordinates.components(directions)
+    constraints = regularizer.constrain(
+        sphered_coordinates(problem.frame).directions(components),
+        len(problem.priors),
+        diagonal=objective.form.name == "diag",
+    )
     observe, samples = _observe_scores(problem, directions), objective.engine
     if observe is None:
         samples = score_engine(samples, directions @ objective.whitener.T)
@@ -228,6 +240,7 @@ def refine(
         objective.gaussians(directions),
         objective.form,
         tol=EM_TOL,
+        constraints=constraints,
         observe=observe,
     )
     summary["objective_"] = result.value * objective.engine.total_weight
@@ -266,4 +279,5 @@ def compute_criteria(refined: RefinedMixture) -> dict[str, Any]:
         "log_likelihood": log_likelihood,
         "n_parameters": density.n_parameters,
         **information_criteria(log_likelihood, density.n_parameters, engine.count, log_certainty),
+        "smallest": float(np.exp(refined.mixture.gaussians.log_priors).min()),
     }

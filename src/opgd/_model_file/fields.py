@@ -129,18 +129,19 @@ class Size:
 
 @dataclass(frozen=True)
 class Codes:
-    """Array of integers from 0 to a size minus one."""
+    """Array of integers from `low` to a size minus one."""
 
     shape: str
     below: str
+    low: int = 0
 
     def accepts(self, value: Any, sizes: Sizes) -> bool:
         if not _has_shape(value, "i", self.shape, sizes):
             return False
-        return bool(value.min() >= 0 and value.max() < sizes[self.below])
+        return bool(value.min() >= self.low and value.max() < sizes[self.below])
 
     def __str__(self) -> str:
-        return f"integers from 0 to {self.below} - 1 {_describe_shape(self.shape)}"
+        return f"integers from {self.low} to {self.below} - 1 {_describe_shape(self.shape)}"
 
 
 @dataclass(frozen=True)

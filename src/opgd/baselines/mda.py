@@ -12,6 +12,7 @@ from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._base import Baseline, Solution, Task
 from opgd.core.em import Constraints, fit_mixture
 from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
+from opgd.core.structures import estimate_free, estimate_tied
 
 
 class MixtureDiscriminantAnalysis(Baseline):
@@ -140,7 +141,7 @@ class MixtureDiscriminantAnalysis(Baseline):
         unit = coordinates.identity_share * whitening.unit_covariance
         borrowed = problem.borrowed[:, None, None]
         return Constraints(
-            tied=self.covariance_type == "tied",
+            structure=estimate_tied if self.covariance_type == "tied" else estimate_free,
             least=VARIANCE_FLOOR,
             share=1 - (1 - problem.borrowed) * (1 - coordinates.identity_share),
             added=(1 - borrowed) * unit + borrowed * np.eye(coordinates.rank),

@@ -101,6 +101,7 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if "clusters" in facts:
         numbers = list(range(facts["clusters"]))
         lines.append(("clusters", _format_counts(numbers, training.get("cluster_sizes"))))
+        lines += _format_clusters(training)
     if "axes" in facts:
         lines.append(("axes", f"{facts['axes']}{_format_shares(facts)}"))
     settings = [f"{key} {value}" for key, value in facts["settings"].items()]
@@ -111,6 +112,21 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("missing cells", "filled with values from the training rows"))
     if facts.get("converged") is False:
         lines.append(("optimization", "not converged"))
+    return lines
+
+
+def _format_clusters(training: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the numbers of clusters that were tried, and a line for each cluster."""
+    lines = []
+    if (n_noise := training.get("noise_rows")) and isinstance(n_noise, int):
+        lines.append(("noise", f"{n_noise} rows belong to no cluster"))
+    for key, title in (("numbers_of_clusters", "numbers tried"), ("cluster_profiles", "profiles")):
+        texts = training.get(key)
+        if isinstance(texts, list):
+            lines += [
+                (title if number == 0 else "", sanitize(text, 200))
+                for number, text in enumerate(texts)
+            ]
     return lines
 
 

@@ -14,6 +14,7 @@ from scipy import linalg
 
 from opgd.core.engines import CENTERING_RATIO, Engine, RowBlock, RowEngine
 from opgd.core.missing import (
+    Constrain,
     Span,
     estimate_moments,
     expect_by_group,
@@ -79,6 +80,16 @@ class Coordinates:
         """Return the whitened axes in the space of the features, (R, p)."""
         return (self.unwhitener @ self.basis.T) * self.scale
 
+    @property
+    def log_volume(self) -> float:
+        """Return the log volume, in original units, of a unit cube of whitened coordinates."""
+        back = self.raw_axes
+        size = np.abs(back).max()
+        # large rows first: otherwise small rows lose their digits in the Householder reflections
+        largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
+        triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
+        return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
+
     def raw_means(self, means: FloatArray) -> FloatArray:
         """Convert whitened points (C, R) to the space of the features (C, p)."""
         return self.center + means @ self.raw_axes
@@ -143,9 +154,11 @@ class Frame:
             return estimate_moments(self.engine, self.span, expect)
         return soft_moments(self.engine, memberships, self.row_map(), width)
 
-    def fit_mixture(self, moments: Moments, max_iter: int) -> Moments:
+    def fit_mixture(
+        self, moments: Moments, max_iter: int, constrain: Constrain | None = None
+    ) -> Moments:
         """Run EM for a mixture of incomplete sphered samples, from moments of its Gaussians."""
-        return fit_mixture(self.engine, self.span, self.row_map(), moments, max_iter)
+        return fit_mixture(self.engine, self.span, self.row_map(), moments, max_iter, constrain)
 
     @property
     def span(self) -> Span:

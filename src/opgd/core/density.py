@@ -43,12 +43,7 @@ class SampleDensity:
     @property
     def log_volume(self) -> float:
         """Return the log volume, in original units, of a unit cube of sphered samples."""
-        back = self.coordinates.raw_axes  # (R, p)
-        size = np.abs(back).max()
-        # large rows first: otherwise small rows lose their digits in the Householder reflections
-        largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
-        triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
-        return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
+        return self.coordinates.log_volume
 
     @property
     def constant(self) -> float:
@@ -123,9 +118,7 @@ class SampleDensity:
         """Return means (C, R) and covariances (C, R, R) of each Gaussian for sphered samples."""
         back = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
         inside = self.span.T @ back  # (R, q)
-        variances = self.gaussians.variances
-        if variances.ndim == 2:
-            variances = variances[:, :, None] * np.eye(len(back))
+        variances = self.gaussians.full_covariances
         rest = np.eye(self.coordinates.rank) - self.span.T @ self.span
         return self.gaussians.means @ inside.T, rest + inside @ variances @ inside.T
 

@@ -1,9 +1,10 @@
 """EM for a mixture of Gaussians inside a projection, block by block.
 
 The E-step uses the log joints of the kernel, and its sums are posteriors times features. Labeled
-samples can be restricted to the Gaussians of their class. Variances are bounded from below by a
-fraction of the initial pooled variance; the M-step under this bound is exact, so the likelihood
-never decreases.
+samples can be restricted to the Gaussians of their class. Likelihoods of mixtures are unbounded: a
+Gaussian can collapse onto a single sample. Therefore covariances have a conjugate prior, or are
+bounded from below by a fraction of the initial pooled covariance. In both cases the M-step is
+exact, so the (penalized) likelihood never decreases.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +15,9 @@ from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import block_features, block_log_joint
 from opgd.core.marginal import BlockObserver
+from opgd.core.moments import Moments
 from opgd.core.products import times_rows
+from opgd.core.structures import CovariancePrior, Structure, estimate_free
 from opgd.core.types import FloatArray, IntArray
 
 LEAST_VARIANCE = 1e-4
@@ -44,7 +47,7 @@ class MixtureResult:
     log_likelihood: float
     n_iter: int
     converged: bool
-    history: list[float]
+    history: list[float]  # log-likelihoods, plus the log density of the prior if there is one
 
 
 def block_posteriors(
@@ -112,17 +115,44 @@ def observed_mixture_sums(
 class Constraints:
     """Constraints on the covariances in the M-step.
 
-    Estimated variances are replaced by (1 - share) * variances + added, which regularizes them
-    where samples are few. The M-step maximizes the likelihood only if nothing is added.
+    With a prior, the M-step computes the posterior mode under the bound `floor`. Otherwise
+    estimated variances are replaced by (1 - share) * variances + added, which regularizes them
+    where samples are few; the M-step then maximizes the likelihood only if nothing is added.
     """
 
-    tied: bool = False  # whether all Gaussians share one covariance
+    structure: Structure = estimate_free
+    prior: CovariancePrior | None = None
+    floor: FloatArray | None = None  # lower bound with a prior, (q,) or (q, q)
     least: float = LEAST_VARIANCE  # fraction of the initial pooled variance
     share: FloatArray | float = 0.0  # (C,)
     added: FloatArray | float = 0.0  # like the variances, (C, q) or (C, q, q)
 
 
 UNCONSTRAINED = Constraints()
+
+
+def constrain_scatters(
+    scatters: FloatArray,
+    counts: FloatArray,
+    prior: CovariancePrior,
+    form: Form,
+    constraints: Constraints,
+) -> FloatArray:
+    """Return the posterior modes of covariances, from scatters and weights of Gaussians."""
+    modes = constraints.structure(scatters + prior.scatter, counts + prior.count)
+    return modes if constraints.floor is None else form.clip_variances(modes, constraints.floor)
+
+
+def estimate_gaussians(groups: Moments, form: Form, constraints: Constraints) -> ProjectedGaussians:
+    """Compute an M-step with a prior from the moments of groups of samples."""
+    covariances, counts = groups.covariances, groups.counts
+    if form.name == "diag":
+        covariances = np.diagonal(covariances, axis1=1, axis2=2)
+    scatters = counts.reshape(-1, *[1] * (covariances.ndim - 1)) * covariances
+    if constraints.prior is None:
+        raise ValueError("estimate_gaussians needs a prior")
+    modes = constrain_scatters(scatters, counts, constraints.prior, form, constraints)
+    return ProjectedGaussians(np.log(groups.priors), groups.means, modes)
 
 
 def re_estimate(
@@ -132,22 +162,23 @@ def re_estimate(
     least: FloatArray,
     constraints: Constraints,
 ) -> ProjectedGaussians:
-    """Compute the M-step: weights, means, and variances clipped from below at `least`."""
+    """Compute the M-step: weights, means, and variances with a prior or clipped at `least`."""
     weights = statistics[:, -1]
     total = weights.sum()
     shares = weights / total
     occupied = shares > LEAST_WEIGHT
     means, variances = last.means.copy(), last.variances.copy()
-    means[occupied], variances[occupied] = form.estimate(statistics[occupied])
-    if constraints.tied:
-        pooled = np.tensordot(
-            shares[occupied] / shares[occupied].sum(), variances[occupied], axes=1
-        )
-        variances[occupied] = pooled
+    means[occupied], estimates = form.estimate(statistics[occupied])
     by_gaussian = (-1,) + (1,) * (variances.ndim - 1)
-    retained = np.broadcast_to(1 - np.asarray(constraints.share), len(means)).reshape(by_gaussian)
-    variances[occupied] = (retained * variances + constraints.added)[occupied]
-    variances[occupied] = form.clip_variances(variances[occupied], least)
+    prior, counts = constraints.prior, weights[occupied]
+    scatters = counts.reshape(by_gaussian) * estimates
+    if prior is not None:
+        variances[occupied] = constrain_scatters(scatters, counts, prior, form, constraints)
+    else:
+        variances[occupied] = constraints.structure(scatters, counts)
+        share = np.broadcast_to(1 - np.asarray(constraints.share), len(means))
+        regular = (share.reshape(by_gaussian) * variances + constraints.added)[occupied]
+        variances[occupied] = form.clip_variances(regular, least)
     log_priors = np.log(np.maximum(shares, np.finfo(float).tiny))
     return ProjectedGaussians(log_priors, means, variances)
 
@@ -176,10 +207,15 @@ def fit_mixture(
     constraints : constraints on the covariances
     observe : observer of the scores, if the samples are incomplete
     """
-    priors = np.exp(start.log_priors)
+    priors, prior = np.exp(start.log_priors), constraints.prior
     pooled = np.tensordot(priors / priors.sum(), start.variances, axes=1)
     least = constraints.least * pooled  # (q,) or (q, q)
-    gaussians = replace(start, variances=form.clip_variances(start.variances, least))
+    gaussians = start
+    if prior is None:
+        gaussians = replace(start, variances=form.clip_variances(start.variances, least))
+    else:
+        prior = prior.scaled(engine.total_weight / engine.count)
+        constraints = replace(constraints, prior=prior)
     history: list[float] = []
 
     def compute_sums(gaussians: ProjectedGaussians) -> MixtureSums:
@@ -195,9 +231,11 @@ def fit_mixture(
 
     for n_iter in range(max_iter + 1):
         sums = compute_sums(gaussians)
-        history.append(sums.log_likelihood / engine.total_weight)
+        penalty = 0.0 if prior is None else prior.log_density(gaussians.variances)
+        history.append((sums.log_likelihood + penalty) / engine.total_weight)
         converged = n_iter > 0 and history[-1] - history[-2] < tol
         if converged or n_iter == max_iter:
             break
         gaussians = re_estimate(sums.statistics, gaussians, form, least, constraints)
-    return MixtureResult(gaussians, history[-1], n_iter, converged, history)
+    log_likelihood = sums.log_likelihood / engine.total_weight
+    return MixtureResult(gaussians, log_likelihood, n_iter, converged, history)

@@ -40,6 +40,13 @@ class ProjectedGaussians:
     means: FloatArray  # (C, q)
     variances: FloatArray
 
+    @property
+    def full_covariances(self) -> FloatArray:
+        """Return the covariances as matrices in either form, (C, q, q)."""
+        if self.variances.ndim == 3:
+            return self.variances
+        return self.variances[:, :, None] * np.eye(self.variances.shape[1])
+
     def first(self, n_components: int) -> "ProjectedGaussians":
         """Return the marginal Gaussians of the first scores."""
         variances = self.variances[:, :n_components]

@@ -156,9 +156,7 @@ class ScoreObserver:
 
     def convert(self, gaussians: ProjectedGaussians) -> ProjectedGaussians:
         """Return Gaussians with full covariances, in coordinates of the scores in which P = I."""
-        variances = gaussians.variances
-        if variances.ndim == 2:
-            variances = variances[:, :, None] * np.eye(len(self.root))
+        variances = gaussians.full_covariances
         back = linalg.solve_triangular(self.root, np.eye(len(self.root)), lower=True)
         return ProjectedGaussians(
             gaussians.log_priors, gaussians.means @ back.T, back @ variances @ back.T

@@ -61,6 +61,9 @@ Expect = Callable[[Engine, Conditionals], Moments]
 The conditionals are those of the groups, or one Gaussian for all of them.
 """
 
+Constrain = Callable[[Moments], Moments]
+"""Map moments of groups to those with constrained covariances, as an M-step with a prior does."""
+
 
 def expect_by_group(n_groups: int, mapping: RowMap, groups: Groups) -> Expect:
     """Return an iteration of EM for groups of samples; codes below 0 are in no group."""
@@ -130,11 +133,17 @@ class Span:
         rank = self.axes.shape[1]
         return self.make_conditionals(np.zeros((1, rank)), np.eye(rank)[None])
 
+    def make_gaussians(self, moments: Moments, *, constrained: bool) -> Conditionals:
+        """Return the Gaussians of the E-step; those with constrained covariances need no more."""
+        if constrained:
+            return self.make_conditionals(moments.means, moments.covariances)
+        return self.shrink(moments)
+
     def shrink(self, moments: Moments) -> Conditionals:
         """Return the Gaussians of the E-step: those of the groups, shrunk toward the others."""
         rank = self.axes.shape[1]
         extra = PRIOR_ROWS * rank
-        counts = _count_rows(moments)[:, None, None]
+        counts = count_rows(moments)[:, None, None]
         count = counts.sum()
         pooled = (count * moments.within + extra * np.eye(rank)) / (count + extra)
         covariances = (counts * moments.covariances + extra * pooled) / (counts + extra)
@@ -155,7 +164,7 @@ def off_span_precision(basis: FloatArray) -> FloatArray:
     return precision
 
 
-def _count_rows(moments: Moments) -> FloatArray:
+def count_rows(moments: Moments) -> FloatArray:
     """Return the effective number of samples of each group, 0 for empty groups, (G,)."""
     squares = np.where(moments.square_weights > 0, moments.square_weights, 1.0)
     return np.maximum(moments.weights, moments.weights**2 / squares)
@@ -172,13 +181,25 @@ def estimate_moments(engine: Engine, span: Span, expect: Expect) -> Moments:
 
 
 def fit_mixture(
-    engine: Engine, span: Span, mapping: RowMap, moments: Moments, max_iter: int
+    engine: Engine,
+    span: Span,
+    mapping: RowMap,
+    moments: Moments,
+    max_iter: int,
+    constrain: Constrain | None = None,
 ) -> Moments:
-    """Run EM for a mixture of Gaussians of whole samples, from moments in coordinates of `span`."""
+    """Run EM for a mixture of Gaussians of whole samples, from moments in coordinates of `span`.
+
+    Without `constrain`, covariances are shrunk in the E-step. A Gaussian with less than one sample
+    ends the iterations.
+    """
     for _ in range(max_iter):
-        gaussians, log_priors = span.shrink(moments), np.log(moments.priors)
-        memberships = partial(_memberships, mapping, gaussians, log_priors)
+        gaussians = span.make_gaussians(moments, constrained=constrain is not None)
+        memberships = partial(_memberships, mapping, gaussians, np.log(moments.priors))
         last, moments = moments, expect_by_share(mapping, memberships)(engine, gaussians)
+        if np.any(count_rows(moments) < 1):
+            break
+        moments = moments if constrain is None else constrain(moments)
         if change_of_moments(last, moments) < EM_TOLERANCE:
             break
     return moments

@@ -42,9 +42,10 @@ def make_mixture(method: str, X: FloatArray, n_clusters: int, seed: int) -> OPGD
         # k-means of the estimator would scale all components to the same variance first
         half_sphered = X / np.sqrt(X.std(axis=0))
         init = KMeans(n_clusters, n_init=1, random_state=seed).fit(half_sphered).labels_
-    # the paper refines the initial mixture without shrinkage
-    shrinkage: float | str = 0.0 if metric == "identity" else "auto"
-    return OPGDMixture(n_clusters, metric=metric, init=init, shrinkage=shrinkage, random_state=seed)
+    # the paper refines a mixture with full covariances, without shrinkage or prior
+    paper: dict[str, Any] = {"shrinkage": 0.0, "regularization": 0.0}
+    settings = paper if metric == "identity" else {}
+    return OPGDMixture(n_clusters, metric=metric, init=init, random_state=seed, **settings)
 
 
 def run_clustering(name: str, replication: int, method: str) -> dict[str, Any]:

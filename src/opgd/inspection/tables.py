@@ -103,7 +103,7 @@ def summarize_clusters(
         from_start=from_start,
         n_moved=None if from_start is None else int(len(codes) - np.trace(from_start)),
         selection=[{key: float(table[key][i]) for key in keys} for i in range(len(table["bic"]))],
-        chosen=int(np.argmin(table[mixture.criterion])),
+        chosen=int(np.flatnonzero(table["n_clusters"] == n_clusters)[0]),
         known=None if known is None else _cross_known(known, codes, n_known, n_clusters),
         rand_index=None if known is None else _compute_rand_index(known, codes),
     )

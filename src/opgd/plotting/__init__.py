@@ -14,6 +14,7 @@ from opgd.plotting.drift import DriftDisplay
 from opgd.plotting.loadings import LoadingsDisplay
 from opgd.plotting.pairs import PairsDisplay
 from opgd.plotting.projection import ProjectionDisplay
+from opgd.plotting.selection import SelectionDisplay
 
 __all__ = [
     "ComparisonDisplay",
@@ -27,5 +28,6 @@ __all__ = [
     "PrecisionRecallDisplay",
     "ProjectionDisplay",
     "RocDisplay",
+    "SelectionDisplay",
     "loadings_table",
 ]

@@ -30,9 +30,6 @@ from opgd.cli.options import (
 if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
 
-MAX_CLUSTERS = 10
-"""-k auto tries 1 to MAX_CLUSTERS clusters."""
-
 
 def cluster(
     data: Data,
@@ -44,7 +41,7 @@ def cluster(
             "-k",
             metavar="K|K,K|auto",
             rich_help_panel=MODEL,
-            help="Number of clusters; auto selects from 1 to 10.",
+            help="Number of clusters; auto tries 1, 2, ... until three in turn are no better.",
         ),
     ] = "auto",
     axes: Annotated[
@@ -59,6 +56,12 @@ def cluster(
             help="Criterion to select the number of clusters.",
         ),
     ] = "bic",
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise", rich_help_panel=MODEL, help="Leave outliers out of the clusters (label -1)."
+        ),
+    ] = False,
     labels: Annotated[
         str | None,
         typer.Option(metavar="FILE", rich_help_panel=OUTPUT, help="Table of clusters to write."),
@@ -97,16 +100,17 @@ def cluster(
     table_output = None
     if labels is not None:
         table_output = TableOutput(labels, force=force, inputs=[data, model_path])
-    allow_nan = OPGDMixture().__sklearn_tags__().input_tags.allow_nan
-    training = read_training(data, selection, terminal, allow_nan=allow_nan)
     mixture = OPGDMixture(
-        _parse_clusters(clusters, len(training.X)),
+        _parse_clusters(clusters),
         n_components=axes,
         covariance_type=covariance or "diag",
         criterion=criterion,
+        noise=noise,
         random_state=seed,
         n_jobs=jobs,
     )
+    allow_nan = mixture.__sklearn_tags__().input_tags.allow_nan
+    training = read_training(data, selection, terminal, allow_nan=allow_nan)
     with terminal.show_progress("clustering", mixture):
         mixture.fit(training.X, sample_weight=training.weights)
     notes = _summarize_clusters(mixture, training, criterion)
@@ -119,10 +123,10 @@ def cluster(
     print_facts(facts, terminal)
 
 
-def _parse_clusters(text: str, n_rows: int) -> int | list[int]:
-    """Return the number or numbers of clusters; "auto" tries up to n_rows / 5."""
+def _parse_clusters(text: str) -> int | list[int] | str:
+    """Return the number or numbers of clusters, or "auto"."""
     if text == "auto":
-        return list(range(1, max(2, min(MAX_CLUSTERS, n_rows // 5) + 1)))
+        return text
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
@@ -132,12 +136,35 @@ def _parse_clusters(text: str, n_rows: int) -> int | list[int]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def _describe_selection(mixture: Any, criterion: str) -> list[str]:
+    """Return one line for each number of clusters that was tried, if there are several."""
+    table = mixture.selection_
+    if len(table["n_clusters"]) == 1:
+        return []
+    chosen = list(table["n_clusters"]).index(mixture.n_clusters_)
+    columns = (table[key] for key in ("n_clusters", "selected_by", "smallest"))
+    lines = [
+        f"{number}: {criterion} {value - table['selected_by'][chosen]:+.0f}, smallest cluster "
+        f"{smallest:.0%}"
+        for number, value, smallest in zip(*columns, strict=True)
+    ]
+    lines[chosen] += " (selected)"
+    return lines
+
+
 def _summarize_clusters(mixture: Any, training: "Training", criterion: str) -> dict[str, Any]:
     """Return a summary of the training rows for the model file."""
     sizes = [int((mixture.labels_ == k).sum()) for k in range(mixture.n_clusters_)]
+    chosen = list(mixture.selection_["n_clusters"]).index(mixture.n_clusters_)
     return {
         "rows": len(training.X),
         "rows_left_out": training.n_left_out,
         "cluster_sizes": sizes,
-        criterion: float(min(mixture.selection_[criterion])),
+        "noise_rows": int((mixture.labels_ == -1).sum()),
+        "cluster_profiles": [
+            f"{profile.cluster}: {profile.describe('rows')}"
+            for profile in mixture.profiles(training.X)
+        ],
+        "numbers_of_clusters": _describe_selection(mixture, criterion),
+        criterion: float(mixture.selection_[criterion][chosen]),
     }

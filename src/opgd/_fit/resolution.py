@@ -1,0 +1,115 @@
+"""Features with few distinct values or rounding errors, on which clusters must not be built.
+
+A Gaussian can have a density without bound at a value that many samples share, and along the
+rounding error of a feature that is a sum of others. So covariances get a lower bound from the
+spacing of the values, and directions that vary by no more than rounding explains are left out.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg
+
+from opgd.core.coordinates import Frame
+from opgd.core.engines import Engine, RowEngine
+from opgd.core.moments import multiply_rows_by
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+MAX_ROWS = 20_000
+"""Maximum number of samples whose values are compared."""
+REPEATED = 5
+"""Average number of samples per distinct value from which values count as repeated."""
+FEW_VALUES = 10
+"""Maximum number of distinct values that a warning calls few."""
+LEAST_WIDTH = 0.5
+"""Smallest standard deviation of a cluster in a feature of repeated values, in spacings.
+
+A Gaussian of this width on each of several equally spaced values has a lower likelihood than one
+Gaussian on all of them.
+"""
+SAME_VALUE = 1e-9
+"""Difference between values, as a share of their range, that rounding of floats may cause."""
+GRID_TOLERANCE = 1e-3
+"""Relative deviation of differences between values from multiples of the smallest one."""
+ROUNDING_FACTOR = 3.0
+"""Variance of a direction, in variances of its rounding error, up to which it is left out."""
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Numbers of distinct values of the features and differences between neighboring values."""
+
+    n_distinct: IntArray  # (p,)
+    typical: FloatArray  # (p,), median difference, 0 where values are hardly ever repeated
+    grid: FloatArray  # (p,), unit to which values are rounded, 0 if they are not
+
+    @property
+    def few(self) -> IntArray:
+        """Return the features with few distinct values, but not constant ones."""
+        counts = self.n_distinct
+        return np.flatnonzero((self.typical > 0) & (counts > 1) & (counts <= FEW_VALUES))
+
+    def floor(self, frame: Frame) -> FloatArray | None:
+        """Return a lower bound of covariances of sphered samples, (R, R), if there is one.
+
+        The variance of a feature is at least that of `LEAST_WIDTH` spacings, but no more than its
+        variance over all samples, in all directions.
+        """
+        widths = np.minimum(LEAST_WIDTH * self.typical / frame.scale, 1.0)
+        if not np.any(widths):
+            return None
+        roots = widths[:, None] * frame.basis * frame.spread  # (p, R)
+        floor: FloatArray = roots.T @ roots
+        return floor / max(1.0, float(linalg.eigvalsh(floor)[-1]))
+
+
+def measure_resolution(engine: Engine) -> Resolution:
+    """Compare the values of each feature, on a sample of the rows if there are many."""
+    if not isinstance(engine, RowEngine) or engine.n_samples > MAX_ROWS:
+        engine = engine.sample(min(engine.n_samples, MAX_ROWS))
+    measured = np.array([_measure_column(values) for values in engine.X.T])
+    return Resolution(measured[:, 0].astype(np.intp), measured[:, 1], measured[:, 2])
+
+
+def _measure_column(values: FloatArray) -> tuple[int, float, float]:
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return 0, 0.0, 0.0
+    distinct = np.unique(values).astype(np.float64)
+    apart = np.diff(distinct) > SAME_VALUE * (distinct[-1] - distinct[0])
+    distinct = distinct[np.insert(apart, 0, True)]
+    if len(distinct) < 2:
+        return len(distinct), 0.0, 0.0
+    gaps = np.diff(distinct)
+    repeated = REPEATED * len(distinct) <= len(values)
+    multiples = gaps / gaps.min()
+    is_rounded = np.all(np.abs(multiples - np.round(multiples)) < GRID_TOLERANCE * multiples)
+    return (
+        len(distinct),
+        float(np.median(gaps)) if repeated else 0.0,
+        float(gaps.min()) if is_rounded else 0.0,
+    )
+
+
+def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:
+    """Leave out directions that vary by no more than rounding explains.
+
+    Return the frame and the features with the largest loadings on these directions.
+    """
+    errors = (resolution.grid / frame.scale) ** 2 / 12  # (p,), of standardized features
+    explained = errors @ frame.basis**2  # (R,)
+    residual = frame.spread**-2.0 <= ROUNDING_FACTOR * explained
+    if not np.any(residual) or np.all(residual):
+        return frame, np.empty(0, dtype=np.intp)
+    columns = np.unique(np.argmax(np.abs(frame.basis[:, residual]), axis=0))
+    return _select_directions(frame, ~residual), columns
+
+
+def _select_directions(frame: Frame, retained: AnyArray) -> Frame:
+    engine = frame.engine
+    if frame.sphered:
+        rows = multiply_rows_by(np.eye(len(retained))[:, retained])
+        engine = engine.mapped(lambda block: rows(block).T)
+    return replace(
+        frame, engine=engine, basis=frame.basis[:, retained], spread=frame.spread[retained]
+    )

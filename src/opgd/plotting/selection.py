@@ -1,0 +1,108 @@
+"""SelectionDisplay: how the number of clusters was selected."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from opgd.core.types import AnyArray
+from opgd.plotting.components import ComponentsDisplay, Curve, Panel
+
+SELECTED_BY = "selected_by"
+
+
+class SelectionDisplay:
+    """Criteria and sizes of clusters against the number of clusters, with the choice marked.
+
+    Create it with `from_estimator`.
+
+    Attributes
+    ----------
+    panels : list of Panel
+        Panels with `label`, `curves` (`name`, `sizes`, `values`) and `chosen`: first the criterion
+        of the first mixture, of the mixture in the projection and their mean, then the share of the
+        smallest cluster, and with `stability` the agreement of fits to halves of the samples.
+    axes_ : list of matplotlib Axes
+        Axes of the last plot, one per panel.
+    ax_, figure_ : matplotlib Axes and Figure
+        First axes and figure of the last plot.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from opgd import OPGDMixture
+    >>> from opgd.plotting import SelectionDisplay
+    >>> model = OPGDMixture("auto", random_state=0).fit(load_wine().data)
+    >>> display = SelectionDisplay.from_estimator(model, draw=False)
+    >>> [curve.name for curve in display.panels[0].curves]
+    ['in the projection', 'first mixture', 'mean']
+    """
+
+    def __init__(self, panels: list[Panel]) -> None:
+        self.panels = panels
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
+        """Create the display from a mixture.
+
+        Parameters
+        ----------
+        estimator : fitted OPGDMixture
+        ax : sequence of matplotlib Axes, default=None
+            Axes to draw on, one per panel; by default a new figure is created.
+        draw : bool, default=True
+            Whether to draw; if False, only the arrays are computed.
+
+        Returns
+        -------
+        display : SelectionDisplay
+        """
+        check_is_fitted(estimator, "selection_")
+        table = estimator.selection_
+        if SELECTED_BY not in table:
+            raise ValueError(
+                "The model was fitted by an earlier version; fit it again, or use "
+                "ComponentsDisplay.from_mixture."
+            )
+        display = cls(_make_panels(table, estimator.criterion, estimator.n_clusters_))
+        return display.plot(ax) if draw else display
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the panels.
+
+        Parameters
+        ----------
+        ax : sequence of matplotlib Axes, default=None
+            Axes to draw on, one per panel; by default a new figure is created.
+
+        Returns
+        -------
+        self : SelectionDisplay
+        """
+        drawn = ComponentsDisplay(self.panels, "number of clusters").plot(ax)
+        self.axes_, self.ax_, self.figure_ = drawn.axes_, drawn.ax_, drawn.figure_
+        return self
+
+
+def _make_panels(table: dict[str, AnyArray], criterion: str, n_clusters: int) -> list[Panel]:
+    order = np.argsort(table["n_clusters"])
+    sizes = table["n_clusters"][order]
+    place = int(np.flatnonzero(sizes == n_clusters)[0])
+    names = {
+        criterion: "in the projection",
+        f"first_{criterion}": "first mixture",
+        SELECTED_BY: "mean",
+    }
+    curves = [Curve(name, sizes, table[key][order]) for key, name in names.items()]
+    chosen = float(n_clusters), float(curves[-1].values[place])
+    smallest = Curve("smallest cluster", sizes, table["smallest"][order])
+    share = float(n_clusters), float(smallest.values[place])
+    panels = [
+        Panel(f"{criterion.upper()} (less is better)", curves, chosen=chosen),
+        Panel("share of samples", [smallest], chosen=share),
+    ]
+    if "agreement" in table:
+        agreement = Curve("agreement of halves", sizes, table["agreement"][order])
+        chosen = float(n_clusters), float(agreement.values[place])
+        panels.append(Panel("adjusted Rand index", [agreement], chosen=chosen))
+    return panels

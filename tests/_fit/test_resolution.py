@@ -1,0 +1,66 @@
+"""Resolution of features: distinct values, spacings, and rounding errors."""
+
+import numpy as np
+import pytest
+
+from opgd._fit.problem import frame_samples
+from opgd._fit.resolution import drop_rounding_errors, measure_resolution
+from opgd.core.engines import RowEngine
+
+
+def engine_of(*columns):
+    X = np.column_stack(columns).astype(float)
+    return RowEngine(X, np.zeros(len(X), np.intp))
+
+
+def test_distinct_values_spacings_and_grids(rng):
+    continuous, counts = rng.normal(size=200), rng.poisson(2, 200)
+    rounded = np.round(10 * rng.normal(size=200), 1)
+    found = measure_resolution(engine_of(continuous, counts, 0.1 * counts + 3, rounded))
+    assert found.n_distinct[0] == 200
+    assert found.n_distinct[1] == found.n_distinct[2] == len(np.unique(counts))
+    np.testing.assert_allclose(found.typical, [0, 1, 0.1, 0])
+    np.testing.assert_allclose(found.grid, [0, 1, 0.1, 0.1], rtol=1e-6)
+    assert list(found.few) == [1, 2]
+
+
+def test_floats_that_differ_by_rounding_are_one_value():
+    values = np.array([0.3, 0.1 + 0.2, 1.0, 2.0] * 30)
+    assert measure_resolution(engine_of(values)).n_distinct[0] == 3
+
+
+def test_missing_values_are_not_values(rng):
+    counts = rng.poisson(2, 200).astype(float)
+    missing = np.where(np.arange(250) < 50, np.nan, np.append(np.zeros(50), counts))
+    found = measure_resolution(engine_of(missing, np.full(250, np.nan)))
+    assert list(found.n_distinct) == [len(np.unique(counts)), 0]
+    np.testing.assert_allclose([found.typical, found.grid], [[1, 0], [1, 0]])
+
+
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_the_rounding_error_of_a_sum_is_left_out(decimals, rng):
+    first, second = np.round(3 * rng.normal(size=(2, 300)), decimals)
+    total = np.round(0.7 * first + 0.4 * second, decimals)
+    engine = engine_of(first, second, total)
+    frame, columns = drop_rounding_errors(frame_samples(engine), measure_resolution(engine))
+    assert frame.basis.shape == (3, 2)
+    assert len(columns) == 1
+    rows = frame.engine.X
+    np.testing.assert_allclose(np.cov(rows.T, bias=True), np.eye(2), atol=1e-8)
+
+
+def test_small_but_real_variances_are_kept(rng):
+    size = rng.normal(size=(300, 1))
+    engine = engine_of(size + 1e-3 * rng.normal(size=(300, 3)))
+    frame, columns = drop_rounding_errors(frame_samples(engine), measure_resolution(engine))
+    assert frame.basis.shape == (3, 3)
+    assert not len(columns)
+
+
+def test_the_floor_is_at_most_the_total_covariance(rng):
+    counts = rng.poisson(1, 200)
+    engine = engine_of(counts, counts + rng.poisson(0.2, 200), rng.normal(size=200))
+    floor = measure_resolution(engine).floor(frame_samples(engine))
+    values = np.linalg.eigvalsh(floor)
+    assert values.max() <= 1 + 1e-9
+    assert values.min() >= -1e-9
