@@ -181,6 +181,8 @@ def units_and_order_do_not_matter_to_clusters(problem):
     scale = np.geomspace(1e-6, 1e6, X.shape[1])
     order = problem.rng.permutation(len(X))
     options = {"covariance_type": problem.covariance_type, "max_iter": FEW_ITERATIONS}
+    if problem.distance == 0:  # EM of equal clusters passes a saddle point; rounding decides how
+        options["regularization"] = 0
     expected = OPGDMixture(problem.n_classes, init=y, **options).fit(X)
     moved = OPGDMixture(problem.n_classes, init=y[order], **options).fit((X * scale + 3)[order])
     assert_same(moved.predict_proba(X * scale + 3), expected.predict_proba(X), 1e-4)
