@@ -53,7 +53,7 @@ ESTIMATORS = [
     KernelNaiveBayes(),
     LikelihoodRatioPursuit(),
     LikelihoodRatioPursuit(density="gaussian"),
-    GaussianMixturePursuit(max_iter=2),
+    GaussianMixturePursuit(max_iter=1),
     InformativeComponents(),
     AlternatingComponents(max_iter=5),
     TableEncoder(),
