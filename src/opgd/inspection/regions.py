@@ -1,4 +1,4 @@
-"""Ellipses, decision regions, marginal densities and plot limits of projected Gaussians."""
+"""Ellipses, decision regions and marginal densities of projected Gaussians."""
 
 import numpy as np
 from scipy.special import chdtri
@@ -10,8 +10,6 @@ from opgd.inspection.projected import Outlines, ProjectedRows
 
 GRID = 300
 """Points along each side of the grid of decision regions."""
-MARGIN = 0.04
-"""Margin around the data, as a share of the range."""
 N_POINTS = 200
 """Points at which marginal densities are computed."""
 
@@ -31,12 +29,10 @@ def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray,
     return lengths, np.degrees(np.arctan2(longer[:, 1], longer[:, 0])) % 180
 
 
-def compute_limits(scores: FloatArray, outlines: Outlines, radius: float) -> FloatArray:
-    """Compute plot limits that contain scores and ellipses, with a margin, (2, n_axes)."""
+def compute_extents(outlines: Outlines, radius: float) -> FloatArray:
+    """Compute the smallest and largest coordinates of ellipses, (2 * n_outlines, n_axes)."""
     extent = radius * np.sqrt(np.diagonal(outlines.covariances, axis1=1, axis2=2))
-    corners = np.vstack([scores, outlines.means - extent, outlines.means + extent])
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    return np.stack([low - MARGIN * (high - low), high + MARGIN * (high - low)])
+    return np.vstack([outlines.means - extent, outlines.means + extent])
 
 
 def compute_decision_regions(
@@ -55,13 +51,13 @@ def compute_decision_regions(
     return grid, strongest.reshape(GRID, GRID)
 
 
-def compute_marginal_densities(projected: ProjectedRows) -> tuple[FloatArray, FloatArray]:
-    """Compute points (200, q) and the marginal densities times priors, (K, 200, q)."""
-    means, scores = projected.means, projected.scores
+def compute_marginal_densities(
+    projected: ProjectedRows, limits: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute points within limits, (200, q), and marginal densities times priors, (K, 200, q)."""
+    means = projected.means
     deviations = np.sqrt(np.diagonal(projected.covariances, axis1=1, axis2=2))  # (C, q)
-    low = np.minimum((means - 3 * deviations).min(axis=0), scores.min(axis=0))
-    high = np.maximum((means + 3 * deviations).max(axis=0), scores.max(axis=0))
-    points = np.linspace(low, high, N_POINTS)
+    points = np.linspace(limits[0], limits[1], N_POINTS)
     densities = np.zeros((len(projected.gaussian_names), *points.shape))
     priors = np.exp(projected.log_priors) / np.exp(projected.log_priors).sum()
     for code, prior, mean, deviation in zip(

@@ -5,11 +5,14 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.frames import PlotFrame
 from opgd.plotting._styles import INK, WITHOUT_LABEL, Style
 
 MAX_NAMES = 60
 MAX_VECTOR_POINTS = 5000
 """Larger numbers of points are rasterized in vector graphics."""
+OUTSIDE_MARKERS: list[Any] = [4, 5, 7, 6]
+"""Triangles of matplotlib whose tip is at the point: left, right, down and up."""
 
 
 def compute_marker_area(n_rows: int) -> float:
@@ -33,6 +36,29 @@ def draw_rows(ax: Any, points: FloatArray, codes: IntArray, styles: list[Style])
             zorder=2 if code >= 0 else 1.5,
             rasterized=len(points) > MAX_VECTOR_POINTS,
         )
+
+
+def draw_rows_outside(
+    ax: Any, points: FloatArray, codes: IntArray, styles: list[Style], frame: PlotFrame
+) -> None:
+    """Draw triangles at the border of the plot for rows outside, pointing toward them."""
+    outside = frame.is_outside
+    points, codes = points[outside], codes[outside]
+    sides = frame.find_directions(points[:, : frame.limits.shape[1]])
+    points = points.copy()
+    points[:, : frame.limits.shape[1]] = frame.move_inside(points[:, : frame.limits.shape[1]])
+    for side, marker in enumerate(OUTSIDE_MARKERS):
+        for code in np.unique(codes[sides == side]):
+            color = WITHOUT_LABEL.color if code < 0 else styles[code].color
+            members = (sides == side) & (codes == code)
+            ax.scatter(*points[members].T, s=40, marker=marker, color=color, zorder=8)
+
+
+def make_outside_handle() -> Any:
+    """Return the handle of a legend for rows outside the plot."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="", color=INK, marker=OUTSIDE_MARKERS[1], markersize=6)
 
 
 def draw_error_rings(ax: Any, points: FloatArray, n_rows: int) -> None:

@@ -8,16 +8,23 @@ import numpy as np
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_axes
+from opgd.inspection.frames import choose_frame, make_frame
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
     compute_decision_regions,
     compute_ellipses,
-    compute_limits,
+    compute_extents,
     compute_region_radius,
 )
 from opgd.plotting._arrows import MAX_ARROW_LABEL, Arrows, make_arrows, widen_limits
-from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, get_or_make_axes, tidy
+from opgd.plotting._drawing import (
+    count_legend_columns,
+    draw_legend_outside,
+    get_or_make_axes,
+    set_frame,
+    tidy,
+)
 from opgd.plotting._scatter import (
     MAX_NAMES,
     draw_arrows,
@@ -26,6 +33,8 @@ from opgd.plotting._scatter import (
     draw_error_rings,
     draw_regions,
     draw_rows,
+    draw_rows_outside,
+    make_outside_handle,
     make_row_handles,
 )
 from opgd.plotting._strip import draw_strip
@@ -81,6 +90,11 @@ class ProjectionDisplay:
         Semi-axes, the longer first, and the angle of the longer in degrees.
     axis_labels : list of str
         Labels of the two axes.
+    origin : ndarray of shape (2,)
+        Scores of the center of the training data. The numbers along the axes are relative to it;
+        all arrays, and the coordinates of `ax_`, are in the units of `transform`.
+    frame : PlotFrame
+        Limits of the plot (`limits`), and which samples are outside (`is_outside`, `n_outside`).
     limits : ndarray of shape (2, 2)
         Minimum and maximum (rows) of the plot on each axis (columns).
     regions : Regions or None
@@ -125,6 +139,7 @@ class ProjectionDisplay:
         level: float = 0.9,
         regions: Regions | None = None,
         arrows: Arrows | None = None,
+        frame: str = "robust",
     ) -> None:
         for field in fields(projected):
             setattr(self, field.name, getattr(projected, field.name))
@@ -134,7 +149,8 @@ class ProjectionDisplay:
         radius = compute_region_radius(level, n_axes)
         outlines = projected.outlines
         self.ellipse_means, self.ellipse_codes = outlines.means, outlines.codes
-        self.limits = compute_limits(projected.scores, outlines, radius)
+        extents = compute_extents(outlines, radius)
+        self.frame = choose_frame(projected.scores, projected.codes, extents, frame)
         if n_axes == 2:
             ellipses = compute_ellipses(outlines.covariances, level)
             self.ellipse_lengths, self.ellipse_angles = ellipses
@@ -155,6 +171,7 @@ class ProjectionDisplay:
         level: float = 0.9,
         decision_regions: bool = False,
         arrows: int = 0,
+        frame: str = "robust",
         max_rows: int | None = MAX_ROWS,
         ax: Any = None,
         draw: bool = True,
@@ -188,6 +205,10 @@ class ProjectionDisplay:
             An arrow starts at the mean and shows the change of the scores, by simple regression,
             if the feature increases by `factor` standard deviations. The factor is the same for
             all arrows, so that the longest spans 40% of the plot, and is shown in the legend.
+        frame : {"robust", "all"}, default="robust"
+            With "robust", a few points that are far from the others do not determine the limits.
+            They are drawn as triangles at the border, and the legend shows their number. Without
+            such points, nothing is cut off. With "all", the limits include all points.
         max_rows : int or None, default=20000
             Maximum number of samples to draw, or None for all. Larger data are subsampled at
             random with a fixed seed, stratified by class, and the title shows both numbers.
@@ -212,16 +233,22 @@ class ProjectionDisplay:
                 f"axes must be one or two indices, got {axes!r}; use PairsDisplay for more."
             )
         projected = project(estimator, X, y, pair, max_rows)
-        display = cls(projected, level=level)
+        display = cls(projected, level=level, frame=frame)
         if (decision_regions or arrows) and len(pair) == 1:
             raise ValueError("decision_regions and arrows need two axes.")
         if check_integer("arrows", arrows):
             display.arrows = make_arrows(estimator, X, pair, arrows, display.limits)
-            display.limits = widen_limits(display.arrows, projected.center, display.limits)
+            limits = widen_limits(display.arrows, projected.center, display.limits)
+            display.frame = make_frame(projected.scores, limits)
         if decision_regions:
             gaussians, codes = projected.gaussians, projected.gaussian_codes
             display.regions = Regions(*compute_decision_regions(gaussians, codes, display.limits))
         return display.plot(ax, **plot_options) if draw else display
+
+    @property
+    def limits(self) -> FloatArray:
+        """Minimum and maximum of the plot on each axis."""
+        return self.frame.limits
 
     def plot(
         self,
@@ -261,9 +288,12 @@ class ProjectionDisplay:
             points = draw_strip(ax, projected, self.ellipse_lengths[:, 0], outlines, gaussians)
         else:
             self._draw_plane(ax, outlines, gaussians)
-        draw_rows(ax, points, projected.codes, styles)
-        if mark_errors and projected.wrong is not None and projected.wrong.any():
-            draw_error_rings(ax, points[projected.wrong], len(points))
+        inside = ~self.frame.is_outside
+        draw_rows(ax, points[inside], projected.codes[inside], styles)
+        if mark_errors and projected.wrong is not None:
+            draw_error_rings(ax, points[projected.wrong & inside], len(points))
+        draw_rows_outside(ax, points, projected.codes, styles, self.frame)
+        set_frame(ax, self.frame.limits, projected.origin)
         if projected.n_rows > len(projected.scores):
             ax.set_title(f"{len(projected.scores)} of {projected.n_rows} rows drawn", fontsize=10)
         tidy(ax)
@@ -277,7 +307,7 @@ class ProjectionDisplay:
         projected = self._projected
         if self.regions is not None:
             # the colors stand for labels, so they cannot be used for clusters
-            white = Style("#ffffff", "o", True, "-")
+            white = Style("#ffffff", "o")
             n_groups = len(projected.gaussian_names)
             tints = make_class_styles(n_groups) if projected.same_groups else [white] * n_groups
             draw_regions(ax, self.regions.grid, self.regions.codes, tints)
@@ -291,9 +321,6 @@ class ProjectionDisplay:
             tips = projected.center + self.arrows.factor * self.arrows.shifts
             shown = format_names(self.arrows.names, MAX_ARROW_LABEL)
             draw_arrows(ax, projected.center, tips, shown, self.limits)
-        ax.update_datalim(self.limits)
-        ax.margins(0)
-        ax.autoscale_view()
         ax.set_xlabel(projected.axis_labels[0])
         ax.set_ylabel(projected.axis_labels[1])
 
@@ -314,6 +341,9 @@ class ProjectionDisplay:
             ring = {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
             handles.append(Line2D([], [], linestyle="", color=INK, **ring))  # type: ignore[arg-type]
             names.append(f"misclassified\n({projected.n_wrong} of {projected.n_rows} rows)")
+        if self.frame.n_outside:
+            handles.append(make_outside_handle())
+            names.append(f"outside the plot\n({self.frame.n_outside} rows)")
         if self.regions is not None:
             handles.append(Line2D([], [], color="#888888", linewidth=0.8))
             names.append("decision boundary\non these two axes")
@@ -336,7 +366,7 @@ def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
     """Return styles of the ellipses: those of their classes, or black if groups differ."""
     codes = projected.outlines.codes
     if not projected.same_groups:
-        return [Style(INK, "o", True, "-")] * len(codes)
+        return [Style(INK, "o")] * len(codes)
     styles = make_class_styles(len(projected.names))
     return [styles[code] for code in codes]
 
