@@ -64,10 +64,11 @@ def choose_frame(
 ) -> PlotFrame:
     """Choose the limits of a plot of points (n, q) in groups.
 
-    A point is extreme on an axis if it is farther from the bulk of every group, between the
-    quantiles 0.05 and 0.95, than this bulk is wide. Extreme points are left outside on an axis if
-    the range shrinks by more than a quarter; otherwise all points are inside. Thus without extreme
-    points nothing is cut off, and a small group far from the others is not either.
+    A point is extreme on an axis if it is farther from the bulk of its group, between the quantiles
+    0.05 and 0.95, than this bulk is wide, and is not in the bulk of another group. Extreme points
+    are left outside on an axis if the range shrinks by more than a quarter; otherwise all points
+    are inside. Thus without extreme points nothing is cut off, and a small group far from the
+    others is not either.
 
     `extents`, of shape (m, q), are further points to include, such as the ends of ellipses, as long
     as they do not extend the range by more than half its width on either side. With
@@ -97,11 +98,12 @@ def make_frame(points: FloatArray, limits: FloatArray) -> PlotFrame:
 
 def _find_range(values: FloatArray, codes: IntArray) -> tuple[float, float]:
     """Return the smallest and the largest value that is not extreme."""
-    is_usual = np.zeros(len(values), dtype=bool)
     groups, counts = np.unique(codes, return_counts=True)
     large = groups[counts >= MIN_GROUP]
-    for members in [codes == group for group in large] or [np.ones(len(values), dtype=bool)]:
+    everything = np.ones(len(values), dtype=bool)
+    is_usual = np.zeros(len(values), dtype=bool)
+    for members in [codes == group for group in large] or [everything]:
         low, high = np.quantile(values[members], [TAIL, 1 - TAIL])
-        reach = REACH * (high - low)
+        reach = np.where(members, REACH * (high - low), 0.0)
         is_usual |= (values >= low - reach) & (values <= high + reach)
     return float(values[is_usual].min()), float(values[is_usual].max())

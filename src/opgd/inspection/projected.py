@@ -71,6 +71,8 @@ class ProjectedRows:
     axis_labels: list[str]
     center: FloatArray  # mean of the scores of X
     origin: FloatArray  # scores of the center of the training data
+    all_scores: FloatArray  # of all rows
+    all_codes: IntArray
 
     @property
     def same_groups(self) -> bool:
@@ -115,6 +117,8 @@ def project(estimator: Any, X: Any, y: Any, axes: list[int], max_rows: int | Non
         axis_labels=label_axes(estimator, axes),
         center=scores.mean(axis=0),
         origin=estimator.components_[axes] @ get_center(estimator),
+        all_scores=scores,
+        all_codes=codes,
     )
 
 

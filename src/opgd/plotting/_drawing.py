@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import FloatArray
-from opgd.plotting._styles import INK
 
 ENTRIES_PER_COLUMN = 20
 
@@ -84,7 +83,7 @@ def tidy(ax: Any) -> None:
     """Remove the top and right spines and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#888888")
-    ax.tick_params(colors=INK, labelsize=9)
+    ax.tick_params(labelsize=9)
 
 
 def set_frame(ax: Any, limits: FloatArray, origin: FloatArray) -> None:

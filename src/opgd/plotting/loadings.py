@@ -17,7 +17,7 @@ from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.text import label_axes
 from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
-from opgd.plotting._styles import INK
+from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
 MAX_COLUMNS = 15
@@ -162,10 +162,10 @@ class LoadingsDisplay:
             marks = {"marker": "D", "s": 24, "color": COLORS[2], "zorder": 3}
             label = "correlation\nwith score"
             ax.scatter(self.correlations[i, drawn], places, label=label, **marks)
-        ax.axvline(0, color=INK, linewidth=0.8)
+        ax.axvline(0, color=get_theme(ax).ink, linewidth=0.8)
         ax.set_yticks(places, [shown[j] for j in drawn])
         ax.set_ylim(len(drawn) - 0.4, -0.6)
         ax.set_title(self.axis_labels[i], fontsize=10)
-        ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+        ax.grid(axis="x", color=get_theme(ax).grid, linewidth=0.6)
         ax.set_axisbelow(True)
         tidy(ax)

@@ -14,6 +14,7 @@ from opgd.inspection.regions import (
     compute_marginal_densities,
     compute_region_radius,
 )
+from opgd.plotting._annotations import draw_ellipses
 from opgd.plotting._drawing import (
     count_legend_columns,
     draw_legend_outside,
@@ -21,17 +22,17 @@ from opgd.plotting._drawing import (
     set_frame,
     tidy,
 )
+from opgd.plotting._legend import get_gaussian_styles, label_outlines, label_outside
 from opgd.plotting._scatter import (
     MAX_NAMES,
-    draw_ellipses,
     draw_rows,
     draw_rows_outside,
     make_outside_handle,
     make_row_handles,
 )
-from opgd.plotting._styles import INK, Style, make_class_styles
+from opgd.plotting._styles import Style, get_theme, make_class_styles
 from opgd.plotting._text import format_names
-from opgd.plotting.projection import MAX_ROWS, get_gaussian_styles, name_outline
+from opgd.plotting.projection import MAX_ROWS
 
 MAX_AXES = 4
 MAX_INSIDE = 8
@@ -147,7 +148,11 @@ class PairsDisplay:
         grid = np.array(grid, dtype=object)
         if grid.shape != (n_axes, n_axes):
             raise ValueError(f"ax must be an array of shape {(n_axes, n_axes)}, got {grid.shape}.")
-        styles, outlines = make_class_styles(len(projected.names)), get_gaussian_styles(projected)
+        theme = get_theme(grid[0, 0])
+        styles, outlines = (
+            make_class_styles(len(projected.names)),
+            get_gaussian_styles(projected, theme),
+        )
         for i in range(n_axes):
             for j in range(n_axes):
                 if j > i:
@@ -157,15 +162,17 @@ class PairsDisplay:
                 else:
                     self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
         self._label_axes(grid)
-        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
+        handles, names = make_row_handles(
+            format_names(projected.names), styles, projected.codes, theme
+        )
         if gaussians:
             from matplotlib.lines import Line2D
 
-            handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            names.append(f"ellipse: {100 * self.level:.3g}% region of a\n{name_outline(projected)}")
+            handles.append(Line2D([], [], color=theme.ink, linewidth=1.8))
+            names.append(label_outlines(projected, self.level))
         if self.frame.n_outside:
-            handles.append(make_outside_handle())
-            names.append(f"outside the plot\n({self.frame.n_outside} rows)")
+            handles.append(make_outside_handle(theme))
+            names.append(label_outside(self.frame.n_outside))
         outside = many and ax is None  # there is little room above the diagonal
         anchor = grid[0, 0].figure if outside else grid[0, 0]
         draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)
