@@ -39,6 +39,8 @@ from opgd.core.whole import fit_whole
 
 RANK_TOLERANCE = 1e-12
 """Fraction of the largest eigenvalue of the correlation matrix that counts as zero."""
+INCOMPLETE_RANK_TOLERANCE = 1e-7
+"""The same for incomplete samples, whose covariance EM approaches only."""
 MAX_COPY_CELLS = 2**22
 """Number of entries (32 MB) up to which the sphered samples are stored."""
 WITHIN_FLOOR = 1e-8
@@ -217,7 +219,8 @@ def _frame_from_total(
     total = total / np.outer(deviations, deviations)
     total[constant] = total[:, constant] = 0.0
     eigenvalues, vectors = linalg.eigh(total)
-    retained = np.flatnonzero(eigenvalues > RANK_TOLERANCE * max(eigenvalues[-1], 0.0))[::-1]
+    tolerance = INCOMPLETE_RANK_TOLERANCE if engine.incomplete else RANK_TOLERANCE
+    retained = np.flatnonzero(eigenvalues > tolerance * max(eigenvalues[-1], 0.0))[::-1]
     scale, basis, spread = (
         size * deviations,
         vectors[:, retained],
