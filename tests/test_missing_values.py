@@ -382,3 +382,18 @@ def test_few_distinct_values_are_counted_among_observed_ones(wine, incomplete):
     X[::5, -1] = np.nan
     with pytest.warns(match="at most 10 distinct values: column 13"):
         OPGDMixture(3, random_state=0).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_clusters_do_not_separate_completed_from_observed_values(rng):
+    # a rounded mean of other features, and a feature that is mostly zero
+    y = np.repeat(np.arange(3), 100)
+    centers = 3 * np.array([[0, 0, 0], [1, 1, 0], [0, 1, 1]])
+    parts = np.round(rng.normal(size=(300, 3)) + centers[y], 2)
+    rare = rng.uniform(size=300) < 0.04
+    X = np.column_stack([parts, np.round(parts.mean(axis=1), 1), rare])
+    incomplete = np.where(rng.uniform(size=X.shape) < 0.2, np.nan, X)
+    complete = OPGDMixture(3, random_state=0).fit(X)
+    model = OPGDMixture(3, random_state=0).fit(incomplete)
+    assert adjusted_rand_score(y, model.labels_) > 0.7
+    assert adjusted_rand_score(complete.labels_, complete.predict(incomplete)) > 0.8

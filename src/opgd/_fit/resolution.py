@@ -126,10 +126,17 @@ def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, I
 
 
 def _select_directions(frame: Frame, retained: AnyArray) -> Frame:
-    engine = frame.engine
+    """Return the frame with the selected directions; the others are its `rest`."""
+    engine, rest = frame.engine, (frame.basis * frame.spread)[:, ~retained]
     if frame.sphered:
-        rows = multiply_rows_by(np.eye(len(retained))[:, retained])
+        identity = np.eye(len(retained))
+        columns = [identity[:, retained], identity[:, ~retained]]
+        rows = multiply_rows_by(np.hstack(columns) if engine.incomplete else columns[0])
         engine = engine.mapped(lambda block: rows(block).T)
     return replace(
-        frame, engine=engine, basis=frame.basis[:, retained], spread=frame.spread[retained]
+        frame,
+        engine=engine,
+        basis=frame.basis[:, retained],
+        spread=frame.spread[retained],
+        rest=rest,
     )

@@ -79,6 +79,17 @@ def _projection_fits_in_space(fitted: Attributes) -> bool:
     return bool(n_components <= n_features >= fitted["_coordinates.basis"].shape[1])
 
 
+def _rest_is_orthogonal(fitted: Attributes) -> bool:
+    basis, rest = fitted["_coordinates.basis"], fitted.get("_coordinates.rest")
+    if rest is None:
+        return True
+    lengths = np.linalg.norm(rest, axis=0)
+    if not np.all(np.isfinite(lengths) & (lengths > 0)):
+        return False
+    whole = np.hstack([basis, rest / lengths])
+    return bool(np.allclose(whole.T @ whole, np.eye(whole.shape[1]), atol=TOLERANCE))
+
+
 def _transduction_is_of_classes(fitted: Attributes) -> bool:
     classes, labels = fitted["classes_"], fitted["transduction_"]
     places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
@@ -169,6 +180,7 @@ MIXTURE = (
     WEIGHTS,
     Relation("log priors do not match its weights_", _log_priors_match_weights),
     *PROJECTION,
+    Relation("directions left out are not orthogonal to the others", _rest_is_orthogonal),
 )
 SEMI_SUPERVISED = (
     *CLASSES,

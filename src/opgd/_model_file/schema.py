@@ -187,6 +187,8 @@ HELD_OUT: dict[str, Field] = {
     "_held_out.distances": Array("h", low=0.0),
 }
 """Held-out samples, which any classifier can have; distances only if its classes are Gaussian."""
+LEFT_OUT: dict[str, Field] = {"_coordinates.rest": Array("p k")}
+"""Directions that a mixture leaves out, if there are any."""
 PARAMETERS: dict[str, Field] = {"random_state": Seed(), "unlabeled": Scalar()}
 """Constructor parameters that methods other than `fit` use; `fit` checks the others."""
 RECORDS: dict[str, type[Any]] = {
@@ -282,7 +284,7 @@ def check_attributes(parts: Parts, fitted: dict[str, Any], estimators: dict[str,
     `estimators` are the attributes that are estimators; they have been checked before.
     """
     sizes: Sizes = {}
-    possible = OPTIONAL | (HELD_OUT if "classes_" in parts.attributes else {})
+    possible = OPTIONAL | (HELD_OUT if "classes_" in parts.attributes else LEFT_OUT)
     optional = {name: declared for name, declared in possible.items() if name in fitted}
     fields = parts.attributes | optional
     if set(fields) != set(fitted):
