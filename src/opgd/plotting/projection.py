@@ -300,7 +300,8 @@ class ProjectionDisplay:
         n_names = min(len(projected.names), MAX_NAMES)
         width = 7.2 + 1.7 * (count_legend_columns(n_names) - 1) if legend else 5.6
         is_new = ax is None
-        ax = get_or_make_axes(ax, (width, 4.8))
+        n_strips = len(projected.names) if projected.scores.shape[1] == 1 else 0
+        ax = get_or_make_axes(ax, (width, max(4.8, 1.2 + 0.26 * n_strips)))
         if legend:
             entries = make_legend_entries(
                 self, projected, get_theme(ax), gaussians=gaussians, mark_errors=mark_errors
