@@ -25,8 +25,8 @@ model = OPGDClassifier(n_components=2, ridge=0.05).fit(X_fit, y_fit)
 # be decided at this coverage.
 
 model.conformalize(X_held_out, y_held_out)
-display = PredictionSetDisplay.from_estimator(model, X_test, y_test, coverage=0.95)
-print(f"coverage {display.summary.coverage:.3f}")
+sets = PredictionSetDisplay.from_estimator(model, X_test, y_test, coverage=0.95)
+print(f"coverage {sets.summary.coverage:.3f}")
 
 # %%
 # If a missed tumor costs ten times as much as a false alarm, malignant is predicted from a
