@@ -119,6 +119,8 @@ class Frame:
     collinear: IntArray  # indices of features that are linear combinations of others
     empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """Indices of features without a single value, which are among the constant ones."""
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """Indices of features that vary but are not used, which are among the constant ones."""
 
     @property
     def n_active(self) -> int:
