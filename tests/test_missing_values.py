@@ -378,7 +378,7 @@ def test_profiles_are_means_of_observed_values(incomplete):
 
 
 def test_few_distinct_values_are_counted_among_observed_ones(wine, incomplete):
-    X = np.column_stack([incomplete[0], np.where(np.arange(len(wine[1])) % 7, 1.0, 2.0)])
+    X = np.column_stack([incomplete[0], np.where(np.arange(len(wine[1])) % 3, 1.0, 2.0)])
     X[::5, -1] = np.nan
     with pytest.warns(match="at most 10 distinct values: column 13"):
         OPGDMixture(3, random_state=0).fit(X)

@@ -672,12 +672,19 @@ def test_a_cluster_of_repeated_samples_is_not_worth_its_parameters(rng):
     assert gain(0) > 0 > gain(1)
 
 
-@pytest.mark.parametrize("kind", ["binary", "count"])
-def test_values_of_discrete_features_do_not_become_clusters(kind, rng):
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [
+        (None, "distinct values: column 3"),  # counts
+        (0.4, "distinct values: column 3"),
+        (0.1, "the same value in these columns, .*: column 3"),
+    ],
+)
+def test_values_of_discrete_features_do_not_become_clusters(share, message, rng):
     X, y = clouds(rng, 2, n_features=3)
-    values = rng.poisson(1.5, len(X)) if kind == "count" else rng.uniform(size=len(X)) < 0.2
+    values = rng.poisson(1.5, len(X)) if share is None else rng.uniform(size=len(X)) < share
     X = np.column_stack([X, values])
-    with pytest.warns(DataWarning, match="distinct values: column 3"):
+    with pytest.warns(DataWarning, match=message):
         model = OPGDMixture("auto", random_state=0).fit(X)
     assert same_partition(model.labels_, y)
 

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from opgd._fit.problem import frame_samples
-from opgd._fit.resolution import drop_rounding_errors, measure_resolution
+from opgd._fit.resolution import (
+    drop_rounding_errors,
+    leave_out_rare_values,
+    measure_resolution,
+)
 from opgd.core import coordinates
 from opgd.core.coordinates import sphered_coordinates
 from opgd.core.engines import RowEngine
@@ -116,6 +120,31 @@ def test_small_but_real_variances_are_kept(rng):
     frame, columns = drop_rounding_errors(frame_samples(engine), measure_resolution(engine))
     assert frame.basis.shape == (3, 3)
     assert not len(columns)
+
+
+@pytest.mark.parametrize("sphered", [True, False])
+def test_features_with_rare_values_are_left_out(sphered, rng, monkeypatch):
+    """The frame is then that of the other features."""
+    if not sphered:
+        monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 2))
+    rare, frequent = rng.uniform(size=300) < 0.05, rng.uniform(size=300) < 0.4
+    engine = engine_of(rare, X, frequent)
+    frame = leave_out_rare_values(frame_samples(engine), measure_resolution(engine))
+    expected = frame_samples(engine_of(X, frequent))
+    assert list(frame.left_out) == [0] == list(frame.constant)
+    assert frame.sphered == sphered
+    np.testing.assert_allclose(frame.spread, expected.spread)
+    assert not frame.basis[0].any()
+    np.testing.assert_allclose(np.abs(frame.basis[1:]), np.abs(expected.basis), atol=1e-10)
+    if sphered:
+        np.testing.assert_allclose(np.abs(frame.engine.X), np.abs(expected.engine.X), atol=1e-8)
+
+
+def test_features_are_not_left_out_if_no_other_varies(rng):
+    engine = engine_of(rng.uniform(size=300) < 0.05, np.ones(300))
+    frame = leave_out_rare_values(frame_samples(engine), measure_resolution(engine))
+    assert frame.basis.shape == (2, 1)
 
 
 def test_the_floor_is_at_most_the_total_covariance(rng):

@@ -128,6 +128,8 @@ class Frame:
     Missing entries depend on them as well, so that rows of an engine with gaps contain these
     coordinates, after the R others. They have one Gaussian for all samples.
     """
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """Indices of features that vary but are not used, which are among the constant ones."""
 
     @property
     def n_active(self) -> int:
