@@ -31,7 +31,7 @@ from opgd.baselines import (
     ReducedRankLDA,
 )
 from opgd.baselines._axis_densities import CommonVariance, GaussianDensities, KernelDensities
-from opgd.baselines._bandwidths import leave_one_out_likelihood
+from opgd.baselines._bandwidths import FACTORS, leave_one_out_likelihoods, reference_bandwidth
 from opgd.baselines._mixture_densities import MixtureDensities
 from opgd.baselines._pursuit import LikelihoodRatio
 from opgd.baselines.alternating import HeldForm
@@ -279,13 +279,40 @@ def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
     assert cosine(axis, np.eye(4)[2]) > 0.97
 
 
-def test_bandwidth_leaves_every_row_out(rng):
-    rows = rng.normal(size=(40, 2))
-    expected = [
-        KernelDensity(bandwidth=0.4).fit(np.delete(rows, i, axis=0)).score_samples(rows[[i]])[0]
-        for i in range(len(rows))
-    ]
-    assert leave_one_out_likelihood(rows, np.ones(40), 0.4) == pytest.approx(np.mean(expected))
+def test_bandwidth_leaves_every_row_and_its_ties_out(rng):
+    rows = np.vstack([rng.normal(size=(40, 2)), [[30, 30]]])  # one far from all others
+    widths = np.array([0.1, 0.4])
+
+    def left_out(i, width):
+        density = KernelDensity(bandwidth=width).fit(np.delete(rows, i, axis=0))
+        return density.score_samples(rows[[i]])[0]
+
+    expected = [np.mean([left_out(i, width) for i in range(41)]) for width in widths]
+    logs = leave_one_out_likelihoods(rows, np.ones(41), widths) - np.log(2 * np.pi)
+    assert logs == pytest.approx(expected)
+    counts = rng.integers(1, 4, size=41)
+    repeated = leave_one_out_likelihoods(
+        np.repeat(rows, counts, axis=0), np.ones(sum(counts)), widths
+    )
+    assert repeated == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths))
+
+
+def test_bandwidths_in_many_dimensions_are_not_the_smallest(rng):
+    X, y = rng.normal(size=(400, 30)), np.arange(400) % 2
+    X[y == 1, :5] += 1.2
+    model = KernelDiscriminantAnalysis().fit(X[:200], y[:200])
+    assert model.bandwidths_.min() > 0.6
+    best = KernelDiscriminantAnalysis(0.8).fit(X[:200], y[:200]).score(X[200:], y[200:])
+    assert model.score(X[200:], y[200:]) > best - 0.03
+
+
+def test_bandwidths_of_rounded_features_are_not_the_smallest(iris):
+    X, y = iris
+    model = KernelNaiveBayes().fit(X, y)
+    references = reference_bandwidth(50, 1) * np.array([X[y == k].std(axis=0) for k in range(3)])
+    factors = model.bandwidths_ / references
+    assert factors.min() > FACTORS[3]
+    assert factors.max() < FACTORS[-2]
 
 
 def test_kernel_discriminant_follows_its_formula(iris):
