@@ -33,6 +33,7 @@ from opgd.baselines import (
 from opgd.baselines._axis_densities import CommonVariance, GaussianDensities, KernelDensities
 from opgd.baselines._bandwidths import FACTORS, leave_one_out_likelihoods, reference_bandwidth
 from opgd.baselines._mixture_densities import MixtureDensities
+from opgd.baselines._mixture_slopes import MixturePoint, slopes_through_parameters
 from opgd.baselines._pursuit import LikelihoodRatio
 from opgd.baselines.alternating import HeldForm
 from opgd.baselines.informative import IsotropicForm, SpanLikelihood
@@ -225,6 +226,7 @@ def classes_of(rng):
         (KernelDensities(np.zeros(3)), 1e-6),
         (KernelDensities(np.array([0, 0.3, 1.0]), 0.5), 1e-6),
         (MixtureDensities(1, np.zeros(3)), 1e-4),
+        (MixtureDensities(1, np.zeros(3), "pooled"), 1e-4),
     ],
     ids=str,
 )
@@ -276,6 +278,42 @@ def test_mixtures_see_two_modes(rng):
     assert np.sort(first.means) == pytest.approx([-3, 3], abs=0.3)
     assert first.deviations == pytest.approx([1, 1], abs=0.2)
     assert first.weights == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_mixture_of_classes_is_a_better_null_than_one_mixture(rng):
+    groups = [rng.normal(4 * k, 1, 60) for k in range(6)]  # six classes, two Gaussians each
+    value, _ = MixtureDensities(2, np.zeros(6)).log_ratio(groups)
+    pooled, _ = MixtureDensities(2, np.zeros(6), "pooled").log_ratio(groups)
+    assert value / 360 < np.log(6) < pooled / 360 + 0.2  # log 6: certain of all classes
+    same = [rng.normal(size=60) for _ in range(6)]
+    assert 0 < MixtureDensities(1, np.zeros(6)).log_ratio(same)[0] / 360 < 0.05
+
+
+def test_gradient_of_the_ratio_of_two_modes_agrees_with_differences(rng):
+    modes = 8 * (np.arange(80) % 2)[:, None] * [1, 1, 0]
+    classes = [rng.normal(k, 1, (80, 3)) + modes for k in (0, 2)]
+    function = LikelihoodRatio(classes, MixtureDensities(2, np.zeros(2)))
+    at, step = np.array([[1.0, 0.8, 0.1]]), rng.normal(size=(1, 3))
+    slope, difference = slope_and_difference(function, at, step, 1e-4)
+    assert slope == pytest.approx(difference, rel=0.02)
+
+
+def test_slopes_of_parameters_agree_with_refitting(rng):
+    scores = np.concatenate([rng.normal(-3, 1, 100), rng.normal(3, 1, 80)])
+    step = rng.normal(size=180)
+    mixtures = MixtureDensities(2, np.zeros(1))
+    size, target = 1e-3, rng.normal(size=6)
+
+    def parameters(z):
+        fitted = mixtures.densities([z])[0]
+        return np.concatenate([np.log(fitted.weights), fitted.means, fitted.deviations**2])
+
+    ends = [parameters(scores + sign * size * step) for sign in (1, -1)]
+    difference = (ends[0] - ends[1]) / (2 * size)
+    target[:2] -= target[:2].mean()  # logits are known up to a constant
+    point = MixturePoint(mixtures.densities([scores])[0], scores)
+    slopes = slopes_through_parameters(point, target, np.arange(6))
+    assert slopes @ step == pytest.approx(target @ difference, rel=0.02)
 
 
 def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
@@ -481,6 +519,7 @@ BAD_VALUES = {
     "ridge": [-1, "some", np.nan],
     "bandwidth": [0, -1, "wide", None],
     "density": ["spline", 3],
+    "null": ["none", None],
     "n_subclasses": [0, 1.5],
     "variance": [0, -1, "some"],
     "n_steps": [0, 1.5],
