@@ -4,7 +4,8 @@ All densities are univariate mixtures of Gaussians. They differ in the number of
 how these are estimated: one per sample (kernels), one per class, or a few per class.
 
 With L(z) the log-likelihood of scores z under the density estimated from them (for kernels, each
-score under the density of the others), the logarithm of Zhu & Hastie's ratio (eq. 4 of the paper) is
+score under the density of the others), the logarithm of Zhu & Hastie's ratio (eq. 4 of the paper)
+is
 
     log LR = sum_k L(scores of class k) - L(all scores) .
 

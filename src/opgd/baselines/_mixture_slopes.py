@@ -54,7 +54,7 @@ class MixturePoint:
         return np.concatenate(parts, axis=2)
 
     def slopes(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return derivatives of sum_i weights_i log f(z_i) by the scores (n,) and parameters (P,)."""
+        """Return derivatives of sum_i weights_i log f(z_i) by scores (n,) and parameters (P,)."""
         by_scores = -weights * np.sum(self.posteriors * self.steps, axis=1)
         shares = weights[:, None] * self.posteriors
         return by_scores, np.einsum("ng,ngp->p", shares, self.by_parameters)
