@@ -48,9 +48,16 @@ FAMILY = [
     LikelihoodRatioPursuit(max_iter=5),
     GaussianMixturePursuit(1, max_iter=1),
     InformativeComponents(),
+    InformativeComponents(centers="samples"),
     AlternatingComponents(max_iter=5),
 ]
-WEIGHTED = [own for own in FAMILY if "sample_weight" in inspect.signature(own.fit).parameters]
+WEIGHTED = [
+    method
+    for method in FAMILY
+    # samples that are held out for the selection of a variance are not those of repeated samples
+    if "sample_weight" in inspect.signature(method.fit).parameters
+    and method.get_params().get("centers") != "samples"
+]
 EVERY = pytest.mark.parametrize("method", FAMILY, ids=lambda own: type(own).__name__)
 pytestmark = [
     pytest.mark.filterwarnings("ignore::opgd.DataWarning"),
@@ -522,6 +529,8 @@ BAD_VALUES = {
     "null": ["none", None],
     "n_subclasses": [0, 1.5],
     "variance": [0, -1, "some"],
+    "centers": ["medians", None],
+    "batch_size": [0, 1.5, None],
     "n_steps": [0, 1.5],
     "max_iter": [-1, 1.5, None],
     "tol": [0, -1, "some"],
