@@ -96,6 +96,17 @@ def _transduction_is_of_classes(fitted: Attributes) -> bool:
     return bool(np.all(classes[places] == labels))
 
 
+def _kernels_are_complete(fitted: Attributes) -> bool:
+    names = {"_kernel_scores", "_kernel_classes", "_kernel_log_weights"} & set(fitted)
+    if not names:
+        return True
+    if len(names) < 3 or "variance_" not in fitted:
+        return False
+    classes = fitted["_kernel_classes"]
+    ascending = bool(np.all(np.diff(classes) >= 0))
+    return ascending and len(np.unique(classes)) == len(fitted["priors_"])
+
+
 def _distributions_sum_to_one(fitted: Attributes) -> bool:
     sums = fitted["label_distributions_"].sum(axis=1)
     return bool(np.all(np.abs(sums - 1.0) <= TOLERANCE))
@@ -188,6 +199,10 @@ SEMI_SUPERVISED = (
     Relation("label_distributions_ do not sum to one", _distributions_sum_to_one),
 )
 KERNELS = (PRIORS, Relation("samples do not include all classes", _each_class_has_samples))
+SAMPLE_KERNELS = Relation(
+    "kernels are incomplete, not in the order of their classes, or not of all classes",
+    _kernels_are_complete,
+)
 BANDWIDTHS = Relation(
     "bandwidths_ are extreme for the scale of its features, or not 0 for constant features",
     _bandwidths_match_scale,

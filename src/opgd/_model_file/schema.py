@@ -176,6 +176,10 @@ OPTIONAL: dict[str, Field] = {
     "noise_share_": Number(0.0, 1.0),
     "noise_log_density_": Number(),
     "uses_unlabeled_": Flag(),
+    "variance_": Number(SMALLEST),
+    "_kernel_scores": Array("kernels q"),
+    "_kernel_classes": Codes("kernels", "K"),
+    "_kernel_log_weights": Array("kernels"),
     "trials_": Table(("model", "error", "log_loss", "missed_probability")),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
@@ -237,7 +241,7 @@ ESTIMATORS = {
             CLASSES
             | ITERATIONS
             | {"log_likelihood_": Number(), "n_evaluations_": Count(), "loss_curve_": Floats()},
-            relations.CLASSES,
+            (*relations.CLASSES, relations.SAMPLE_KERNELS),
         ),
         Parts(
             KernelDiscriminantAnalysis,
