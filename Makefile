@@ -37,14 +37,14 @@ demo: .venv/.has-demo  ## the digits: OPGD beside the usual choices, in a table,
 	$(BIN)/python examples/demo.py
 
 test: .venv/.has-test  ## the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: .venv/.has-test  ## the tests and the long proofs
-	$(BIN)/python -m pytest -n auto -m "slow or not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow or not slow"
 
 test-oldest: .venv-oldest/.made  ## core and estimators with the oldest supported numpy, scipy and scikit-learn
 	.venv-oldest/bin/python -m pip list | grep -iE "^(numpy|scipy|scikit-learn) "
-	.venv-oldest/bin/python -m pytest -n auto -p no:cacheprovider $(OLDEST_TESTS)
+	.venv-oldest/bin/python -m pytest -n auto --dist worksteal -p no:cacheprovider $(OLDEST_TESTS)
 
 test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
 	$(BIN)/python -m tests.hostile

@@ -554,15 +554,17 @@ def test_tiny_and_overlapping_clusters_are_named():
     assert overlapping.endswith("may be one: 0 and 1")
 
 
-def test_confusion_rates_are_those_of_samples_of_the_mixture(rng):
+def test_confusion_rates_are_those_of_samples_of_the_mixture(rng, monkeypatch):
     X = rng.normal(size=(600, 2))
     X[300:, 0] += 2.5
     model = OPGDMixture(2, random_state=0)
     recorded = []
-    model._warn = lambda refined, *_: recorded.append(refined)
+    monkeypatch.setattr(
+        "opgd.mixture.warn_about_mixture", lambda outcome, *_, **__: recorded.append(outcome)
+    )
     model.fit(X)
     rows, labels = model.sample(20_000)
-    rates = confusion_rates(recorded[0])
+    rates = confusion_rates(recorded[0].fit.refined)
     expected = np.mean(model.predict(rows) != labels)
     assert model.weights_ @ (1 - np.sort(np.diag(rates))) == pytest.approx(expected, abs=0.02)
 

@@ -1,15 +1,12 @@
 """OPGDClassifierCV, which selects the number of components and the regularization."""
 
 from collections.abc import Sequence
-from inspect import signature
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,26 +14,18 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._fit.subclasses import check_n_subclasses
+from opgd._model_selection.best_estimator import BestEstimatorMixin
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
 from opgd._model_selection.held_out import collect_held_out
-from opgd._model_selection.inputs import (
-    check_classes,
-    check_length,
-    list_values,
-    make_splits,
-    thin_counts,
-)
+from opgd._model_selection.inputs import list_values, make_sample, make_splits, thin_counts
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
-from opgd._model_selection.scores import METRICS
+from opgd._model_selection.routing import make_router, route_metadata
+from opgd._model_selection.scores import METRICS, is_quick
 from opgd._model_selection.stages import Request, StagedSearch
 from opgd._model_selection.summary import SelectionSummary, summarize_selection
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
-from opgd._utils.labels import (
-    check_no_missing,
-    encode_labels,
-)
 from opgd._utils.progress import Progress
 from opgd._utils.validation import (
     check_choice,
@@ -48,26 +37,12 @@ from opgd._utils.validation import (
     check_share,
 )
 from opgd.classifier import OPGDClassifier
-from opgd.core.held_out import HeldOut
 from opgd.core.types import AnyArray
 
 
-def delegate_to_best(name: str) -> Any:
-    """Return a property that reads an attribute of `best_estimator_`."""
-
-    def read_attribute(self: Any) -> Any:
-        try:
-            best = self.__dict__["best_estimator_"]
-        except KeyError:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r} before fit."
-            ) from None
-        return getattr(best, name)
-
-    return property(read_attribute, doc=f"`{name}` of `best_estimator_`.")
-
-
-class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier):
+class OPGDClassifierCV(
+    BestEstimatorMixin, ProjectionMixin, CallbackSupportMixin, GaussianClassifier
+):
     r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
     All hyperparameters that are not given are selected in stages. First the number of components is
@@ -280,7 +255,9 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             Fitted estimator.
         """
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        routed = self._route({"sample_weight": sample_weight, "groups": groups, **params})
+        scorer = self._scorer()
+        params |= {"sample_weight": sample_weight, "groups": groups}
+        routed = route_metadata(self, scorer, params)
         sample, split_params = self._check_data(X, y, sample_weight, routed)
         self._check_parameters(sample.classes)
         rank = sample.rank()
@@ -288,8 +265,7 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
         progress = TaskProgress(self, data, None)
-        scorer = None if self._is_quick() else get_scorer(self.scoring)
-        metric = self.scoring if self._is_quick() and self.scoring in METRICS else "accuracy"
+        metric = self.scoring if scorer is None and self.scoring in METRICS else "accuracy"
         folds = make_folds(sample, splits, scorer, metric)
         ranking = Ranking(
             by_log_loss=self.scoring == "neg_log_loss",
@@ -343,50 +319,6 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
             calibrated=self.calibrate,
         )
 
-    @property
-    def best_params_(self) -> dict[str, Any]:
-        """Hyperparameters of the selected model."""
-        params: dict[str, Any] = self.cv_results_["params"][self.best_index_]
-        return params
-
-    @property
-    def best_score_(self) -> float:
-        """Mean score of the selected model on held-out samples."""
-        return float(self.cv_results_["mean_test_score"][self.best_index_])
-
-    @property
-    def temperature_(self) -> float:
-        """Temperature by which log joint densities are divided."""
-        return self._projection.temperature
-
-    @property
-    def background_(self) -> float:
-        """Share of the prior probabilities in the predicted probabilities."""
-        return self._projection.background
-
-    _held_out = delegate_to_best("_held_out")
-    _projection = delegate_to_best("_projection")
-    _coordinates = delegate_to_best("_coordinates")
-    _covariances = delegate_to_best("_covariances")
-    classes_ = delegate_to_best("classes_")
-    priors_ = delegate_to_best("priors_")
-    means_ = delegate_to_best("means_")
-    components_ = delegate_to_best("components_")
-    n_components_ = delegate_to_best("n_components_")
-    projected_means_ = delegate_to_best("projected_means_")
-    projected_variances_ = delegate_to_best("projected_variances_")
-    gaussian_classes_ = delegate_to_best("gaussian_classes_")
-    log_likelihood_ = delegate_to_best("log_likelihood_")
-    component_log_likelihoods_ = delegate_to_best("component_log_likelihoods_")
-    component_shares_ = delegate_to_best("component_shares_")
-    n_iter_ = delegate_to_best("n_iter_")
-    n_evaluations_ = delegate_to_best("n_evaluations_")
-    converged_ = delegate_to_best("converged_")
-    loss_curve_ = delegate_to_best("loss_curve_")
-
-    def _set_held_out(self, held_out: HeldOut) -> None:
-        self.best_estimator_._set_held_out(held_out)
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing of this estimator, its splitter and its scorer.
 
@@ -394,77 +326,24 @@ class OPGDClassifierCV(ProjectionMixin, CallbackSupportMixin, GaussianClassifier
         -------
         routing : MetadataRouter
         """
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        splitter = self.cv if hasattr(self.cv, "split") else StratifiedKFold()
-        splitting = MethodMapping().add(caller="fit", callee="split")
-        router.add(splitter=splitter, method_mapping=splitting)
-        if not self._is_quick():
-            scoring = MethodMapping().add(caller="fit", callee="score")
-            router.add(scorer=get_scorer(self.scoring), method_mapping=scoring)
-        return router
+        return make_router(self, self.cv, self._scorer())
 
-    def _route(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return the metadata for the splitter ("split") and for the scorer ("score")."""
-        metadata = {name: value for name, value in params.items() if value is not None}
-        if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **metadata)
-            scorer = routed.scorer.score if "scorer" in routed else {}
-            return {"split": dict(routed.splitter.split), "score": dict(scorer)}
-        unknown = set(metadata) - {"sample_weight", "groups"}
-        if unknown:
-            raise TypeError(
-                f"fit got unexpected arguments {sorted(unknown)}. To pass them to the splitter or "
-                "the scorer, call sklearn.set_config(enable_metadata_routing=True)."
-            )
-        weights = metadata.get("sample_weight")
-        takes_weights = not self._is_quick() and "sample_weight" in (
-            signature(get_scorer(self.scoring)).parameters
-        )
-        return {
-            "split": {"groups": metadata.get("groups")},
-            "score": {"sample_weight": weights} if takes_weights and weights is not None else {},
-        }
-
-    def _is_quick(self) -> bool:
-        """Return whether the score follows from log joint densities, without a scorer."""
-        return self.scoring is None or (
-            isinstance(self.scoring, str) and self.scoring in (*METRICS, "neg_log_loss")
-        )
+    def _scorer(self) -> Any:
+        """Return the scorer, or None if scores follow from log joint densities."""
+        return None if is_quick(self.scoring) else get_scorer(self.scoring)
 
     def _check_data(
         self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
     ) -> tuple[Sample, dict[str, Any]]:
+        """Return the samples, and the metadata for the splitter."""
         X, y = self._check_X_y(X, y)
         weights = check_sample_weight(sample_weight, X)
         if "sample_weight" in routed["score"]:
             routed["score"]["sample_weight"] = weights
-        metadata = {
-            use: {
-                name: check_length(name, value, len(X))
-                for name, value in values.items()
-                if value is not None
-            }
-            for use, values in routed.items()
-        }
-        check_no_missing(y, None if weights is None else weights > 0)
         default_splits = self.cv is None or isinstance(self.cv, Real)
-        if weights is not None and not np.all(weights) and default_splits:
-            # a splitter or splits passed by the user refer to all samples, including these
-            present = weights > 0
-            X, y, weights = X[present], y[present], weights[present]
-            metadata = {
-                use: {name: value[present] for name, value in values.items()}
-                for use, values in metadata.items()
-            }
-        is_used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
-        # samples of weight 0 may be in the splits that were passed, but are in no fit
-        classes, used_codes = encode_labels(y, is_used)
-        codes = np.zeros(len(y), dtype=np.intp)
-        codes[is_used] = used_codes
-        check_classes(classes, codes)
-        sample = Sample(X, codes, weights, classes, metadata["score"])
-        factors = check_class_weight(self.class_weight, classes, sample.counts)
-        return sample.weighted_by_class(factors), metadata["split"]
+        sample, split_params = make_sample(X, y, weights, routed, drop_unweighted=default_splits)
+        factors = check_class_weight(self.class_weight, sample.classes, sample.counts)
+        return sample.weighted_by_class(factors), split_params
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()

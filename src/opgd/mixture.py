@@ -1,8 +1,6 @@
 """OPGDMixture, the clustering method of the paper's Section 5."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable
 from numbers import Number
 from typing import Any, Self
 
@@ -12,59 +10,24 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
-from opgd._base.gaussian import GaussianModel, complete_projection, describe_projection
-from opgd._base.posterior import normalize_log_joints
+from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._base.projection import ProjectionMixin
-from opgd._dask.lazy import apply_to_samples, compute_eagerly, is_lazy, support_dask, take_values
-from opgd._fit.cluster_numbers import (
-    Scored,
-    combine_candidates,
-    confusion_rates,
-    doubt_selection,
-    list_numbers,
-    select_number,
-    tabulate_fits,
-    try_numbers,
-)
-from opgd._fit.data_warnings import warn_about_data
-from opgd._fit.first_mixtures import MAX_CANDIDATES, FirstMixture
-from opgd._fit.initialization import convert_components
-from opgd._fit.mixture_init import MIXTURE_INITS, Starts
-from opgd._fit.noise import (
-    Noise,
-    add_noise,
-    estimate_noise,
-    find_outlying,
-)
-from opgd._fit.problem import (
-    Problem,
-    default_n_components,
-    frame_samples,
-    limit_n_components,
-)
+from opgd._dask.lazy import compute_eagerly, is_lazy, support_dask
+from opgd._fit.cluster_numbers import list_numbers
+from opgd._fit.mixture_attributes import describe_fit, describe_mixture, describe_noise
+from opgd._fit.mixture_fit import MixtureSettings, Monitor
+from opgd._fit.mixture_init import MIXTURE_INITS
+from opgd._fit.mixture_selection import Outcome, Samples, Selector, select_init
+from opgd._fit.mixture_warnings import warn_about_mixture
+from opgd._fit.noise import Noise, add_noise
+from opgd._fit.problem import Problem
 from opgd._fit.profiles import ClusterProfile, profile_clusters
-from opgd._fit.refinement import (
-    METRICS,
-    RefinedMixture,
-    compute_criteria,
-    make_unprojected_mixture,
-    mixture_axes,
-    next_clusters,
-    orthonormalize,
-    pose_mixture,
-    refine,
-)
-from opgd._fit.regularizer import Regularizer
-from opgd._fit.resolution import FEW_VALUES, drop_rounding_errors, measure_resolution
-from opgd._fit.stability import compare_halves
+from opgd._fit.refinement import METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.features import validate_features
-from opgd._utils.labels import to_label_array
-from opgd._utils.text import list_names
 from opgd._utils.validation import (
     check_choice,
-    check_components_init,
     check_flag,
     check_integer,
     check_n_components,
@@ -74,17 +37,11 @@ from opgd._utils.validation import (
     check_seed,
     check_share,
 )
-from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import SampleDensity, information_criteria, make_sample_density
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.fitted import FittedProjection
-from opgd.core.gaussians import ProjectedGaussians
-from opgd.core.moments import Moments
-from opgd.core.starts import normalize_rows
+from opgd.core.scoring import normalize_log_joints
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
-MAX_CORRELATION = 0.9
-"""Correlation of the scores on two components above which a warning is issued."""
 CRITERIA = ["bic", "icl", "aic"]
 
 
@@ -134,9 +91,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         - "kmeans" and "ward" initialize EM by k-means or Ward linkage on half-sphered samples, that
           is, on principal components of the standardized features divided by the square roots of
           their standard deviations. Ward linkage uses at most 2,000 samples;
-        - "auto" runs EM from three k-means solutions and from Ward linkage on half-sphered and on
-          standardized samples, and keeps the highest likelihood; solutions with collapsed clusters
-          are used only if there are no others.
+        - "auto" runs EM from three k-means solutions, from Ward linkage on half-sphered and on
+          standardized samples, and from model-based agglomeration: groups by Ward linkage, merged
+          by the likelihood of Gaussians with their own covariances (not if `regularization` is 0).
+          The highest likelihood is kept.
 
         Except with a fitted mixture, EM uses at most 20,000 samples, spaced evenly by weight.
     components_init : array-like of shape (n_components, n_features), default=None
@@ -339,31 +297,31 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self : OPGDMixture
             Fitted estimator.
         """
-        numbers, is_auto = self._check_parameters(), isinstance(self.n_clusters, str)
+        numbers = self._check_parameters()
         seed = check_seed(self.random_state).randint(2**31 - 1)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        X, engine, init = self._engine(X, sample_weight)
-        numbers = list_numbers(engine.n_samples) if is_auto else numbers
-        self._check_sizes(engine.n_samples, engine.n_features, numbers)
+        X, samples = self._validate(X, sample_weight)
+        numbers = self._check_sizes(samples.engine, numbers)
+        progress = self._watch(data, len(numbers))
         with one_blas_thread():
-            n_fits = (1 + 2 * self.stability) * (len(numbers) + (self.noise is not False))
-            max_total_iter = MAX_CANDIDATES * n_fits * self.n_rounds * self.max_iter
-            progress = FitProgress(self, data, dict, max_total_iter)
-            select = partial(self._select, seed=seed, progress=progress)
-            if self.noise is False:
-                outcome = select(engine, init, numbers)
-            else:
-                outcome = self._separate_noise(engine, init, numbers, select)
-            fit, selection = outcome.fit, outcome.selection
-            attributes = self._fitted_attributes(X, fit) | {"selection_": selection}
+            outcome = self._select(samples, numbers, seed, progress)
+            attributes = describe_fit(X, outcome.fit) | {"selection_": outcome.selection}
             if outcome.noise is not None:
-                attributes |= self._label_noise(X, sample_weight, outcome.noise, attributes)
-            notes = outcome.notes + self._doubt_selection(fit.refined, selection)
-        self._warn(fit.refined, attributes, notes)
+                weights = check_sample_weight(sample_weight, X)
+                attributes |= describe_noise(X, weights, outcome.noise, attributes)
+            warn_about_mixture(
+                outcome,
+                attributes["_projection"].components,
+                self._column_names(),
+                n_components=self.n_components,
+                metric=self.metric,
+                init=self.init,
+            )
         progress.finish(self._store(attributes))
         return self
 
     def _check_parameters(self) -> list[int]:
+        """Check all parameters; return the numbers of clusters, none for "auto"."""
         if isinstance(self.n_clusters, str):
             check_choice("n_clusters", self.n_clusters, ["auto"])
         several = isinstance(self.n_clusters, Iterable)
@@ -394,8 +352,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         check_n_jobs(self.n_jobs)
         return numbers
 
-    def _engine(self, X: Any, sample_weight: Any) -> tuple[Any, Engine, Any]:
-        """Return all samples, an engine over those with positive weight, and `init` for these."""
+    def _validate(self, X: Any, sample_weight: Any) -> tuple[Any, Samples]:
+        """Return all samples, and those with positive weight with `init` for these."""
         if is_lazy(X):
             from opgd._dask.inputs import encode_one_class, validate_dask_input
 
@@ -405,264 +363,54 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
                     f"mixture, got {type(self.init).__name__}."
                 )
             rows = validate_dask_input(self, X, None, sample_weight, encode_one_class)
-            return X, rows.engine, self.init
+            return X, Samples(rows.engine, self.init)
         X = self._refuse_missing(validate_features(self, X, min_samples=2, allow_nan=True))
         weights = check_sample_weight(sample_weight, X)
         weighted, init = X, self.init
         if weights is not None and not np.all(weights):
             present = weights > 0
-            weighted, weights, init = X[present], weights[present], _select_init(init, present)
+            weighted, weights, init = X[present], weights[present], select_init(init, present)
         codes = np.zeros(len(weighted), dtype=np.intp)
         engine = RowEngine(weighted, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
-        return X, engine, init
+        return X, Samples(engine, init)
 
-    def _check_sizes(self, n_samples: int, n_features: int, numbers: list[int]) -> None:
-        if max(numbers) > n_samples:
+    def _check_sizes(self, engine: Engine, numbers: list[int]) -> list[int]:
+        """Return the numbers of clusters to try, at most as many as there are samples."""
+        if not numbers:
+            numbers = list_numbers(engine.n_samples)
+        if max(numbers) > engine.n_samples:
             raise ValueError(
-                f"n_clusters={max(numbers)} is more than the {n_samples} samples of X."
+                f"n_clusters={max(numbers)} is more than the {engine.n_samples} samples of X."
             )
-        check_n_components(self.n_components, n_features)
+        check_n_components(self.n_components, engine.n_features)
+        return numbers
+
+    def _watch(self, data: dict[str, Any], n_numbers: int) -> FitProgress:
+        """Return an object that reports iterations to callbacks, to which `data` is passed."""
+        n_fits = (1 + 2 * self.stability) * (n_numbers + (self.noise is not False))
+        return FitProgress(self, data, dict, n_fits * MixtureSettings.read(self).max_total_iter)
 
     def _select(
-        self, engine: Engine, init: Any, numbers: list[int], seed: int, progress: FitProgress
-    ) -> "_Outcome":
-        """Fit each number of clusters, and return the best fit by the criterion."""
-        frame, regularizer, notes = self._prepare(engine)
-        starts = Starts(frame, regularizer, init, self.n_init, seed)
-        fit_one, is_auto = partial(self._fit_one, starts, progress), self.n_clusters == "auto"
-        fits = list(try_numbers(fit_one, numbers, stop=is_auto))
-        selection = tabulate_fits(fits)
-        if self.stability:
-            agreement = self._compare_halves(engine, init, selection["n_clusters"], seed, progress)
-            selection["agreement"] = agreement
-        return _Outcome(fits[select_number(selection)], selection, notes)
-
-    def _compare_halves(
-        self, engine: Engine, init: Any, numbers: AnyArray, seed: int, progress: FitProgress
-    ) -> FloatArray:
-        """Return the agreement between fits to two halves of the samples, by number."""
-        if not isinstance(engine, RowEngine):
-            raise TypeError("stability needs samples in memory; with Dask input, set it to False.")
-
-        def fit_half(half: AnyArray, number: int) -> RefinedMixture:
-            rows = engine.select_rows(np.flatnonzero(half))
-            frame, regularizer, _ = self._prepare(rows)
-            starts = Starts(frame, regularizer, _select_init(init, half), self.n_init, seed)
-            return self._fit_one(starts, progress, number).refined
-
-        return compare_halves(engine, fit_half, list(numbers), seed)
-
-    def _separate_noise(
-        self, engine: Engine, init: Any, numbers: list[int], select: Callable[..., "_Outcome"]
-    ) -> "_Outcome":
-        """Select the number of clusters without outlying samples, then fit it without noise."""
-        if not isinstance(engine, RowEngine):
-            raise TypeError("noise needs samples in memory; with Dask input, set noise=False.")
-        share = None if self.noise is True else float(self.noise)
-        retained = ~find_outlying(frame_samples(engine))
-        rows = engine.select_rows(np.flatnonzero(retained))
-        selected = select(rows, _select_init(init, retained), numbers)
-        retained = estimate_noise(engine, selected.fit.refined.density, share).retained
-        rows, number = engine.select_rows(np.flatnonzero(retained)), selected.fit.n_clusters
-        outcome = select(rows, _select_init(init, retained), [number])
-        noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
-        return replace(outcome, selection=selected.selection, noise=noise)
-
-    def _prepare(self, engine: Engine) -> tuple[Frame, Regularizer, list[str]]:
-        """Sphere the samples and bound variances; return notes about features as well."""
-        frame = frame_samples(engine)
-        if self.regularization == 0:
-            return frame, Regularizer(0.0), []
-        resolution, names = measure_resolution(engine), self._column_names()
-        frame, residual = drop_rounding_errors(frame, resolution)
-        notes = []
-        if len(residual):
-            notes.append(
-                "Up to rounding errors, these columns are linear combinations of others: "
-                f"{list_names([names[j] for j in residual])}. The rounding errors are not used for "
-                "clustering; drop the columns"
-            )
-        if len(resolution.few):
-            few = list_names([names[j] for j in resolution.few], n_all=len(names))
-            notes.append(
-                f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
-                "half the spacing of the values wide there; drop columns that are categories or "
-                "codes"
-            )
-        return frame, Regularizer(self.regularization, resolution.floor(frame)), notes
-
-    def _fit_one(self, starts: Starts, progress: FitProgress, n_clusters: int) -> "_Fit":
-        """Fit one number of clusters, and return the best of several first mixtures."""
-        mixtures = starts.make_mixtures(n_clusters)
-        fits = [
-            self._refine_mixture(starts.frame, starts.regularizer, mixture, progress)
-            for mixture in mixtures
-        ]
-        return combine_candidates(fits, self.criterion)
-
-    def _refine_mixture(
-        self, frame: Frame, regularizer: Regularizer, first: FirstMixture, progress: FitProgress
-    ) -> "_Fit":
-        """Refine a first mixture, and return the best round."""
-        report = progress.reporter(self.verbose, frame.engine.total_weight, "objective")
-        clusters, rounds = first.moments, list[RefinedMixture]()
-        while True:
-            problem = pose_mixture(
-                frame,
-                clusters,
-                metric=self.metric,
-                covariance_type=self.covariance_type,
-                shrinkage=self.shrinkage,
-                orthogonality=self.orthogonality,
-            )
-            progress.describe = partial(self._describe, problem)
-            if not rounds:
-                start = self._initial_components(problem, clusters, clusters.n_groups)
-            rounds.append(
-                refine(
-                    problem,
-                    start,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    on_iteration=report,
-                    subsample=self.subsample and self.components_init is None and not rounds,
-                    regularizer=regularizer,
-                )
-            )
-            same = len(rounds) > 1 and rounds[-1].agrees_with(rounds[-2])
-            if same or len(rounds) == self.n_rounds:
-                break
-            clusters, start = next_clusters(rounds[-1]), orthonormalize(rounds[-1].directions)
-        best = max(rounds, key=lambda refined: refined.log_likelihood)
-        of_first = first.criteria(frame.engine.count, best.density.log_volume)
-        criteria = compute_criteria(best) | {"covariances": first.structure}
-        criteria |= {f"first_{name}": value for name, value in of_first.items()}
-        return _Fit(criteria, int(np.sum(best.sizes == 0)), first, best, len(rounds))
-
-    def _doubt_selection(
-        self, refined: RefinedMixture, selection: dict[str, AnyArray]
-    ) -> list[str]:
-        """Return notes on the selected number of clusters, if there was a choice."""
-        if len(selection["n_clusters"]) == 1:
-            return []
-        order = np.argsort(_rank_by_weight(refined.mixture.gaussians))
-        rates = confusion_rates(refined)[np.ix_(order, order)]
-        return doubt_selection(selection, refined.sizes[order], rates)
-
-    def _label_noise(
-        self, X: AnyArray, sample_weight: Any, noise: Noise, attributes: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return the attributes that noise changes."""
-        density = make_sample_density(attributes["_coordinates"], attributes["_projection"])
-        log_densities = density.log_density(X)
-        probabilities = noise.probabilities(log_densities)
-        is_noise = log_densities < noise.log_odds
-        certainty = (1 - attributes["uncertainty_"]) * (1 - probabilities)
-        total = add_noise(log_densities, noise.share, noise.log_density)
-        weights = check_sample_weight(sample_weight, X)
-        return {
-            "labels_": np.where(is_noise, -1, attributes["labels_"]),
-            "uncertainty_": 1 - np.where(is_noise, probabilities, certainty),
-            "log_likelihood_": float(total.sum() if weights is None else weights @ total),
-            "noise_share_": noise.share,
-            "noise_log_density_": noise.log_density,
-        }
-
-    def _initial_components(
-        self, problem: Problem, clusters: Moments, n_clusters: int
-    ) -> FloatArray:
-        rank, number = problem.coordinates.rank, self.n_components
-        if self.components_init is None:
-            number = default_n_components(rank, n_clusters) if number is None else number
-            return mixture_axes(problem, clusters, min(rank, number))
-        name = "components_init"
-        components = check_components_init(self.components_init, number, self.n_features_in_, name)
-        return convert_components(problem, components[:rank], name)
-
-    def _describe(
-        self, problem: Problem, directions: FloatArray, gaussians: ProjectedGaussians | None = None
-    ) -> dict[str, Any]:
-        """Return the attributes that predictions need, with clusters ordered by weight."""
-        gaussians = problem.objective.gaussians(directions) if gaussians is None else gaussians
-        gaussians = gaussians.take(np.argsort(_rank_by_weight(gaussians)))
-        projection = replace(problem.project(directions), gaussians=gaussians)
-        coordinates = sphered_coordinates(problem.frame)
-        density = make_sample_density(coordinates, projection)
-        means, covariances = density.sphered_moments()
-        weights = np.exp(gaussians.log_priors)
-        attributes = {
-            "n_clusters_": len(weights),
-            "weights_": weights / weights.sum(),
-            "means_": coordinates.raw_means(means),
-            "_projection": projection,
-            "_coordinates": coordinates,
-            "_covariances": covariances,
-        }
-        attributes["_projection"] = complete_projection(**attributes)
-        return attributes | describe_projection(self, projection)
-
-    def _fitted_attributes(self, X: AnyArray, fit: "_Fit") -> dict[str, Any]:
-        refined, frame = fit.refined, fit.refined.problem.frame
-        gaussians = refined.mixture.gaussians
-        attributes = self._describe(refined.problem, refined.directions, gaussians)
-        clustered = apply_to_samples(partial(_cluster, attributes["_projection"]), X)
-        first_labels = apply_to_samples(
-            partial(_predict_clusters, make_unprojected_mixture(frame, fit.first.moments)), X
-        )
-        weight = frame.engine.total_weight
-        return (
-            refined.summary
-            | attributes
-            | {
-                "labels_": clustered[:, 0].astype(np.intp),
-                "initial_labels_": take_values(_rank_by_weight(gaussians), first_labels),
-                "uncertainty_": clustered[:, 1],
-                "log_likelihood_": weight * refined.log_likelihood,
-                "eigenvalues_": frame.spread**-2.0,
-                "n_rounds_": fit.n_rounds,
-            }
-        )
-
-    def _warn(
-        self, refined: RefinedMixture, attributes: dict[str, Any], data_notes: list[str]
-    ) -> None:
-        """Issue one warning that lists all problems of the data and of the result."""
-        problem, places = refined.problem, _rank_by_weight(refined.mixture.gaussians)
-        n_components = attributes["n_components_"]
-        notes = limit_n_components(self.n_components or n_components, n_components)[1]
-        notes += data_notes
-        n_clusters = attributes["n_clusters_"]
-        empty = np.sort(places[refined.sizes == 0])
-        if len(empty):
-            which = ", ".join(map(str, empty))
-            advice = "reduce n_clusters"
-            if hasattr(self.init, "fit"):
-                advice = "check that init was fitted to data in the units of X"
-            notes.append(f"Of {n_clusters} clusters, these have no samples: {which}; {advice}")
-        notes += self._check_correlation(problem, attributes["components_"])
-        warn_about_data(
-            problem,
-            [str(place) for place in places],
+        self, samples: Samples, numbers: list[int], seed: int, progress: FitProgress
+    ) -> Outcome:
+        """Fit each number of clusters and return the best, without outlying samples if asked."""
+        selector = Selector(
+            MixtureSettings.read(self),
+            Monitor(progress, self._describe, self.verbose),
+            seed,
+            isinstance(self.n_clusters, str),
+            self.stability,
             self._column_names(),
-            notes,
-            what=("cluster", "clusters"),
-            advice="set the parameter shrinkage to choose the amount",
         )
+        if self.noise is False:
+            return selector.select(samples, numbers)
+        share = None if self.noise is True else float(self.noise)
+        return selector.separate_noise(samples, numbers, share)
 
-    def _check_correlation(self, problem: Problem, components: FloatArray) -> list[str]:
-        """Return a note if two components are nearly the same (the paper's Section 5.2)."""
-        if self.metric != "identity":
-            return []
-        directions = normalize_rows(sphered_coordinates(problem.frame).directions(components))
-        correlations = np.abs(np.tril(directions @ directions.T, -1))
-        j, i = np.unravel_index(np.argmax(correlations), correlations.shape)
-        if correlations[j, i] < MAX_CORRELATION:
-            return []
-        return [
-            f"Scores on components {i + 1} and {j + 1} have a correlation of "
-            f"{correlations[j, i]:.2f}, which metric='identity' allows if features are collinear "
-            "(see eigenvalues_); use metric='covariance'"
-        ]
+    def _describe(self, problem: Problem, directions: FloatArray) -> dict[str, Any]:
+        """Return the attributes that predictions need, during the search."""
+        attributes = describe_mixture(problem, directions)
+        return attributes | describe_projection(self, attributes["_projection"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -866,51 +614,3 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         rng = check_seed(self.random_state)
         counts = rng.multinomial(check_integer("n_samples", n_samples, 1), self.weights_)
         return density.draw(counts, rng), np.repeat(np.arange(len(counts)), counts)
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """The selected fit, criteria of all numbers of clusters, notes on features, and noise."""
-
-    fit: "_Fit"
-    selection: dict[str, AnyArray]
-    notes: list[str]
-    noise: Noise | None = None
-
-
-@dataclass(frozen=True)
-class _Fit(Scored):
-    """Fit for one number of clusters: the first mixture, and the best round."""
-
-    first: FirstMixture
-    refined: RefinedMixture
-    n_rounds: int
-
-    @property
-    def n_clusters(self) -> int:
-        return self.first.moments.n_groups
-
-
-def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:
-    """Return the most probable cluster, and one minus its probability, (n, 2)."""
-    log_posteriors = normalize_log_joints(projection.log_joint(X))
-    uncertainties = -np.expm1(log_posteriors.max(axis=1))
-    return np.column_stack([np.argmax(log_posteriors, axis=1), uncertainties])
-
-
-def _predict_clusters(projection: FittedProjection, X: AnyArray) -> IntArray:
-    """Return the most probable cluster, (n,)."""
-    return np.argmax(projection.log_joint(X), axis=1)
-
-
-def _rank_by_weight(gaussians: ProjectedGaussians) -> IntArray:
-    """Return the rank of each cluster by weight, 0 for the largest, (K,)."""
-    return np.argsort(np.argsort(-gaussians.log_priors, kind="stable"), kind="stable")
-
-
-def _select_init(init: Any, present: AnyArray) -> Any:
-    """Return the labels or responsibilities of the selected samples; any other `init` as it is."""
-    if np.ndim(init) == 0 or len(init) != len(present):
-        return init
-    labels = to_label_array(init, "init") if np.ndim(init) == 1 else np.asarray(init)
-    return labels[present]

@@ -1,11 +1,13 @@
-"""What loading a file, and predicting with the model, leads to: for a process with limits.
+"""What loading a file, and predicting with the model, leads to: for processes with limits.
 
-    python outcome.py file [megabytes]
+    python outcome.py megabytes seconds file...
 
-prints one JSON object. Only public names are used, so that earlier versions can be compared.
+prints one JSON object per file. Only public names are used, so that earlier versions can be
+compared.
 """
 
 import json
+import os
 import resource
 import sys
 import time
@@ -53,7 +55,22 @@ def describe_load(path):
     return {"result": result, "seconds": round(seconds, 2), "megabytes": round(megabytes, 1)}
 
 
+def print_load(path, megabytes, seconds):
+    """Print the outcome of a file from a process of its own; imports are done once, before."""
+    process = os.fork()
+    if not process:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20,) * 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        os.write(sys.stdout.fileno(), f"{json.dumps(describe_load(path))}\n".encode())
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    if status:
+        found = {"result": f"ended with {status}", "seconds": seconds, "megabytes": megabytes}
+        os.write(sys.stdout.fileno(), f"{json.dumps(found)}\n".encode())
+
+
 if __name__ == "__main__":
-    limit = int(sys.argv[2]) * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    sys.stdout.write(json.dumps(describe_load(sys.argv[1])))
+    import opgd.model_file  # noqa: F401
+
+    for file in sys.argv[3:]:
+        print_load(file, int(sys.argv[1]), int(sys.argv[2]))

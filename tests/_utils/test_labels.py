@@ -14,6 +14,7 @@ from opgd.baselines import ReducedRankLDA
 X, CODES = load_iris(return_X_y=True)
 WORDS = [["low", "middle", "up"][code] for code in CODES]
 BIG = [2**53, 2**53 + 1, 7]
+QUICK = {"n_rounds": 0, "calibrate": False}
 POSITION = "missing labels, first at position 3"
 
 
@@ -58,7 +59,7 @@ def test_missing_labels_are_refused_with_their_position(y):
             model.fit(X, y)
     with pytest.raises(ValueError, match=POSITION):
         ReducedRankLDA().fit(X, CODES).score(X, y)
-    model = OPGDSemiSupervised(1).fit(X, y)
+    model = OPGDSemiSupervised(1, **QUICK).fit(X, y)
     assert len(model.classes_) == 3
 
 
@@ -92,7 +93,8 @@ def test_lists_of_several_types_are_refused(labels, types):
 )
 def test_integers_beyond_2_53_stay_distinct(y):
     values = list(y)
-    for model in (OPGDClassifier(1), OPGDClassifierCV(1, cv=2), OPGDSemiSupervised(1)):
+    search = OPGDClassifierCV(1, shrinkage=0, ridge=0, n_subclasses=1, cv=2)
+    for model in (OPGDClassifier(1), search, OPGDSemiSupervised(1, **QUICK)):
         model.fit(X, y)
         assert model.classes_.tolist() == sorted(set(values))
         assert model.score(X, y) > 0.9

@@ -477,7 +477,8 @@ def test_parameters_and_attributes_are_documented(method, iris):
             assert name in document, name
 
 
-def test_compare_knows_the_family_and_leaves_it_out_unless_asked(iris):
+def test_compare_knows_the_family_and_leaves_it_out_unless_asked(iris, monkeypatch):
+    monkeypatch.setattr("opgd.comparison.methods.MAX_PURSUIT_COMPONENTS", 1)  # pursuits take long
     X, y = iris
     usual, further = (list(make(4, 3)) for make in (default_estimators, further_estimators))
     with warnings.catch_warnings():

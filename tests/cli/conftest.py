@@ -1,5 +1,6 @@
 """Folders for the command. Helpers are imported late: without its packages they skip a module."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -62,10 +63,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def model(folder):
-    """A model of the small table in the working folder."""
-    from tests.cli.helpers import run_ok
+@pytest.fixture(scope="session")
+def small_model(tmp_path_factory):
+    """A model of the small table, which tests copy."""
+    from tests.cli.helpers import SMALL_TABLE, run_ok
 
-    run_ok("fit", "good.csv", "-t", "y", "--axes", 1, "-o", "model.opgd")
-    return "model.opgd"
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "good.csv").write_text(SMALL_TABLE)
+    run_ok("fit", folder / "good.csv", "-t", "y", "--axes", 1, "-o", folder / "model.opgd")
+    return folder / "model.opgd"
+
+
+@pytest.fixture
+def model(folder, small_model):
+    """A model of the small table in the working folder."""
+    shutil.copy(small_model, folder)
+    return small_model.name

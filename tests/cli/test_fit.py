@@ -76,7 +76,7 @@ def wide_table(n_columns, n_rows=12):
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("n_columns", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_columns", [3_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_very_many_columns(n_columns, folder):
     Path("wide.csv").write_text(wide_table(n_columns))
     begin = time.monotonic()
@@ -91,7 +91,9 @@ def test_very_many_columns(n_columns, folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-@pytest.mark.parametrize("number", EXIT_CODES)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_during_a_fit_leaves_nothing(number, folder):
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(3000, 40)), columns=[f"x{j}" for j in range(40)])

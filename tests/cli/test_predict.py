@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -60,14 +61,21 @@ def test_answers_are_the_librarys(model):
 # decisions
 
 
-@pytest.fixture
-def searched(files):
-    """A model with held-out rows."""
+@pytest.fixture(scope="module")
+def searched_model(wine_folder, tmp_path_factory):
+    path = tmp_path_factory.mktemp("searched") / "cv.opgd"
     run_ok(
-        *("fit", "train.csv", "-t", "kind", "--axes", "1,2", "--ridge", "0.1", "-o", "cv.opgd"),
-        *("--shrinkage", "0.1", "--subclasses", "1", "--covariance", "diag"),
+        *("fit", wine_folder / "train.csv", "-t", "kind", "--axes", "1,2", "--ridge", "0.1"),
+        *("--shrinkage", "0.1", "--subclasses", "1", "--covariance", "diag", "-o", path),
     )
-    return "cv.opgd"
+    return path
+
+
+@pytest.fixture
+def searched(files, searched_model):
+    """A model with held-out rows."""
+    shutil.copy(searched_model, files)
+    return searched_model.name
 
 
 def read_new(searched):

@@ -149,7 +149,7 @@ def use_damaged_tables(generators):
 
 
 def test_damaged_tables_are_used_or_refused_in_words(model):
-    counts = use_damaged_tables(cases("tables", 150))
+    counts = use_damaged_tables(cases("tables", 80))
     assert min(counts.values()) > 10, counts
 
 

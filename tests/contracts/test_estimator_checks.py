@@ -37,9 +37,8 @@ ESTIMATORS = [
     # ridge="auto" uses effective sample sizes, which fractions of weights and repetitions differ in
     OPGDClassifier(class_weight="balanced", ridge=0.05),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, n_subclasses=1, covariance_type="diag", cv=2),
-    OPGDClassifierCV(2, cv=2),
     OPGDMixture(),
-    OPGDMixture((2, 3), covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
+    OPGDMixture(2, covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     OPGDSemiSupervised(),
     CostSensitiveClassifier(ReducedRankLDA()),
     ReducedRankLDA(),
@@ -50,15 +49,17 @@ ESTIMATORS = [
     FlexibleDiscriminantAnalysis(),
     FlexibleDiscriminantAnalysis(basis="polynomial", degree=2),
     KernelDiscriminantAnalysis(),
-    KernelNaiveBayes(),
+    KernelNaiveBayes(0.5),
     LikelihoodRatioPursuit(),
     LikelihoodRatioPursuit(density="gaussian"),
-    GaussianMixturePursuit(max_iter=1),
+    GaussianMixturePursuit(2, n_subclasses=1, max_iter=1),
     InformativeComponents(),
     AlternatingComponents(max_iter=5),
     TableEncoder(),
     TableEncoder(missing="median"),
 ]
+LONG = [OPGDClassifierCV(2, cv=2), KernelNaiveBayes(), GaussianMixturePursuit()]
+"""Estimators that are checked with quicker parameters above."""
 BY_HAND = [
     "check_set_output_transform",
     "check_set_output_transform_pandas",
@@ -91,6 +92,12 @@ EXPECTED_FAILURES = {
     ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES.get(type(estimator), {})
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(LONG)
+def test_scikit_learn_check_of_long_fits(estimator, check):
     check(estimator)
 
 

@@ -14,6 +14,7 @@ from opgd.core.products import rows_times, times_rows
 def test_stacks_give_the_product(n_rows, layout, dtype, small, most_cells, rng, monkeypatch):
     monkeypatch.setattr(products, "SMALL_PRODUCT", small)
     monkeypatch.setattr(products, "MOST_CELLS", most_cells)
+    monkeypatch.setattr(products, "SHORT_PRODUCT", 0)
     rows = np.asarray(
         rng.normal(size=(2 * n_rows, 6)).astype(dtype), order="F" if layout == "F" else "C"
     )
@@ -42,7 +43,8 @@ def test_only_thin_matrices_are_multiplied_in_stacks(rng, monkeypatch):
         times_rows(rng.normal(size=(q, 5000)), rows)
     thin, thin_left, wide, wide_left = shapes
     assert thin[0] == thin_left[0] == 5
-    assert wide[0] == wide_left[0] == 1
+    assert len(wide) == 2
+    assert wide_left[0] == 1
     shapes.clear()
-    times_rows(rng.normal(size=(2, 5000)), rng.normal(size=(5000, 3)))
+    times_rows(rng.normal(size=(2, 10_000)), rng.normal(size=(10_000, 3)))
     assert shapes[0][0] * 2 * 3 > 500  # or NumPy would keep other threads waiting

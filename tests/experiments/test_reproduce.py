@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pandas as pd
@@ -15,6 +14,7 @@ from opgd.experiments import page, paper, tables
 from opgd.experiments.reproduce import cells_of, reproduce
 from opgd.experiments.runner import Cell, run_cells
 from opgd.experiments.store import Key, Store
+from tests.cli.helpers import COMMAND, assert_refused, run, run_ok
 
 QUIET = Console(quiet=True)
 
@@ -125,29 +125,16 @@ def test_small_runs_write_a_page_with_tables(tmp_path, load):
     assert len(pd.read_csv(tmp_path / "splits.csv")) == 4
 
 
-def command(folder):
-    return [
-        sys.executable,
-        "-m",
-        "opgd.cli",
-        "reproduce",
-        "clustering",
-        "--datasets",
-        "iris,wine",
-        "--replications",
-        "3",
-        "--jobs",
-        "1",
-        "--out",
-        str(folder),
-    ]
+def arguments_for(folder):
+    some = ["--datasets", "iris,wine", "--replications", "3", "--jobs", "1"]
+    return ["reproduce", "clustering", *some, "--out", str(folder)]
 
 
 def test_a_killed_run_goes_on_to_the_same_table(tmp_path, load):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run(command(whole), check=True, capture_output=True)
+    run_ok(*arguments_for(whole))
     process = subprocess.Popen(
-        command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*COMMAND, *arguments_for(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     raw = killed / "raw.jsonl"
     deadline = time.monotonic() + 60
@@ -157,7 +144,7 @@ def test_a_killed_run_goes_on_to_the_same_table(tmp_path, load):
     process.wait()
     done = raw.read_text().count("\n")
     assert 3 <= done < 12
-    subprocess.run(command(killed), check=True, capture_output=True)
+    run_ok(*arguments_for(killed))
     kept = ["data", "replication", "method", "ari_start", "ari_end", "nmi_start", "nmi_end"]
     first, second = (pd.read_csv(own / "clustering.csv")[kept] for own in (whole, killed))
     pd.testing.assert_frame_equal(first, second)
@@ -173,9 +160,5 @@ def test_a_killed_run_goes_on_to_the_same_table(tmp_path, load):
     ],
 )
 def test_the_command_refuses_in_one_sentence(arguments, words, tmp_path):
-    call = [sys.executable, "-m", "opgd.cli", "reproduce", *arguments, "--out", str(tmp_path / "o")]
-    done = subprocess.run(call, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    assert_refused(run("reproduce", *arguments, "--out", tmp_path / "o"), [words])
     assert not (tmp_path / "o").exists()

@@ -19,6 +19,7 @@ from tests.golden.write import DATA, answers, training_rows
 
 pytest.importorskip("safetensors")
 GOLDEN = sorted(DATA.glob("*.opgd"))
+NEWEST = {path.name.partition(".")[0]: path for path in GOLDEN}.values()
 BYTES = [path.read_bytes() for path in GOLDEN]
 
 
@@ -47,7 +48,7 @@ def test_old_files_are_read_and_answer_as_they_did(path):
 # other ways to keep a model
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NEWEST, ids=lambda path: path.stem)
 def test_pickle_joblib_and_skops_keep_answers(path, tmp_path):
     skops = pytest.importorskip("skops.io")
     model = load_model(path)
@@ -158,7 +159,7 @@ def assert_read_or_refused(kind, generators, folder):
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damaged_files_are_refused_in_words(kind, tmp_path):
-    count, accepted = assert_read_or_refused(kind, cases(kind, 1000), tmp_path)
+    count, accepted = assert_read_or_refused(kind, cases(kind, 400), tmp_path)
     assert accepted < count / 2
 
 

@@ -8,7 +8,8 @@ from sklearn.base import clone
 import opgd
 import opgd.baselines
 from tests.hostile.everything import ESTIMATORS, INPUTS, PENDING, markdown, pairs, statement
-from tests.hostile.outcomes import refused, table
+from tests.hostile.outcomes import plain, refused, table
+from tests.hostile.registry import LONG
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "user_guide" / "invalid_input.md"
 
@@ -23,6 +24,17 @@ def as_parameters():
 @pytest.mark.parametrize(("own", "name"), list(as_parameters()))
 def test_pair_ends_as_stated(own, name):
     own.check(clone(ESTIMATORS[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("own", "name"), [pair for pair in as_parameters() if pair.values[1] in LONG]
+)
+def test_pair_with_a_long_fit_ends_as_stated(own, name, monkeypatch):
+    monkeypatch.setitem(ESTIMATORS, name, LONG[name])
+    plain.cache_clear()
+    own.check(clone(LONG[name]))
+    plain.cache_clear()
 
 
 def test_every_estimator_is_tried():

@@ -112,6 +112,66 @@ def test_arrows_are_regressions_of_scores_on_columns(model):
         np.testing.assert_allclose(shift, np.array(slopes) * X[name].std(ddof=0))
 
 
+def test_log_odds_are_zero_between_the_regions(full):
+    regions = arrays(full, X, Y, decision_regions=True).regions
+    for code in range(3):
+        assert np.array_equal(regions.compute_log_odds(code) > 0, regions.codes == code)
+
+
+def test_arrows_have_different_directions(model):
+    display = arrays(model, X, Y, arrows=13)
+    steps = display.arrows.shifts / np.diff(display.limits, axis=0)
+    units = steps / np.linalg.norm(steps, axis=1, keepdims=True)
+    angles = np.degrees(np.arccos(np.clip(units @ units.T, -1, 1)))
+    assert angles[np.triu_indices(len(angles), 1)].min() > 8.9
+    omitted = sum(map(len, display.arrows.similar))
+    assert len(display.arrows.names) + omitted <= 13
+    assert omitted > 0
+
+
+def test_one_extreme_row_is_outside_the_plot(plt, model):
+    rows = X.copy()
+    rows.iloc[5] += 40 * X.std()
+    display = ProjectionDisplay.from_estimator(model, rows, Y)
+    assert np.flatnonzero(display.frame.is_outside).tolist() == [5]
+    assert "outside the plot\n(1 row)" in legend_texts(display.ax_)
+    everything = arrays(model, rows, Y, frame="all")
+    assert everything.n_outside == 0
+    assert np.all(np.diff(everything.limits, axis=0) > np.diff(display.limits, axis=0))
+
+
+def test_numbers_along_the_axes_count_from_the_center_of_the_training_data(plt, model):
+    moved = OPGDClassifier(n_components=2).fit(X + 1000, Y)
+    display = ProjectionDisplay.from_estimator(moved, X + 1000, Y)
+    np.testing.assert_allclose(display.origin, moved.components_ @ (X.mean() + 1000), rtol=1e-9)
+    display.figure_.canvas.draw()
+    for axis, origin, scores in [
+        (display.ax_.xaxis, display.origin[0], display.scores[:, 0]),
+        (display.ax_.yaxis, display.origin[1], display.scores[:, 1]),
+    ]:
+        texts = [text.get_text() for text in axis.get_ticklabels()]
+        numbers = [float(text.replace("\u2212", "-")) for text in texts]
+        np.testing.assert_allclose(axis.get_ticklocs() - origin, numbers, atol=1e-6)
+        assert np.abs(scores - origin).max() < 20
+
+
+def test_many_rows_are_counted_in_hexagons(plt, model):
+    frame = X.iloc[np.arange(20_100) % 178]
+    display = ProjectionDisplay.from_estimator(model, frame)
+    assert display.hexagons.counts.sum() == 20_100 - display.n_outside
+    assert any("20100 rows in hexagons" in text for text in legend_texts(display.ax_))
+    assert arrays(model, frame, max_rows=500).hexagons is None
+    assert arrays(model, X, Y, hexagons=True).hexagons.counts.sum() == 178
+
+
+def test_dark_backgrounds_have_light_text(plt, full):
+    with plt.style.context("dark_background"):
+        ax = ProjectionDisplay.from_estimator(full, X, Y, mark_errors=True).ax_
+    names = {text.get_text(): text for text in ax.texts}
+    assert names["class_0"].get_color() == "#e8e8e8"
+    assert names["class_0"].get_bbox_patch().get_facecolor()[:3] == (0, 0, 0)
+
+
 def test_legend_says_what_is_drawn_and_covers_nothing(plt, full):
     display = ProjectionDisplay.from_estimator(
         full, X, Y, level=0.75, mark_errors=True, decision_regions=True, arrows=2, max_rows=100

@@ -18,15 +18,8 @@ from opgd._utils.labels import (
     to_label_array,
 )
 from opgd._utils.validation import check_priors, check_sample_weight
+from opgd.core.scoring import normalize_log_joints
 from opgd.core.types import AnyArray, FloatArray, IntArray
-
-
-def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
-    """Convert log joints (n, K) to log posteriors in place."""
-    # subtract the maximum first: the log of the sum would be lost in huge log joints
-    log_joints -= log_joints.max(axis=1, keepdims=True)
-    log_joints -= np.log(np.exp(log_joints).sum(axis=1, keepdims=True))
-    return log_joints
 
 
 class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):

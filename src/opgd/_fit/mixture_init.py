@@ -17,10 +17,11 @@ import numpy as np
 from scipy.cluster import hierarchy
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestCentroid
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._fit.agglomeration import Merges, agglomerate
 from opgd._fit.first_mixtures import (
     FirstMixture,
     fit_structures,
@@ -51,6 +52,11 @@ MAX_GATHERED = 10 * MAX_ROWS
 MAX_LINKAGE_ROWS = 2_000
 """Maximum number of samples for Ward linkage, whose memory grows with their square."""
 
+MAX_MERGED, SAMPLES_PER_MERGED = 100, 5
+"""Maximum number of groups that are merged, and minimum number of samples of each on average."""
+MAX_MERGED_DIMENSIONS = 30
+"""Maximum number of principal components in which groups are merged."""
+
 
 @dataclass(frozen=True)
 class Starts:
@@ -74,6 +80,13 @@ class Starts:
     @cached_property
     def standardized(self) -> "LinkedRows":
         return LinkedRows(self.rows / self.frame.spread)
+
+    @cached_property
+    def merges(self) -> Merges:
+        """Return model-based merges of sphered samples, which begin with groups by Ward linkage."""
+        n_groups = max(1, min(MAX_MERGED, len(self.rows) // SAMPLES_PER_MERGED))
+        groups = self.half_sphered.cut(n_groups)
+        return agglomerate(self.rows[:, :MAX_MERGED_DIMENSIONS], groups)
 
     def make_mixtures(self, n_clusters: int) -> list[FirstMixture]:
         """Compute the mixtures from which to search for a projection, as `init` specifies."""
@@ -123,6 +136,8 @@ class Starts:
         labels = [_kmeans(self.half_sphered.rows, n_clusters, rng) for _ in range(n_runs)]
         if self.init == "auto":
             labels += [rows.cut(n_clusters) for rows in (self.half_sphered, self.standardized)]
+            if self.regularizer.strength > 0 and n_clusters < len(self.merges.pairs):
+                labels.append(self.merges.cut(n_clusters))
         return labels
 
 
@@ -149,7 +164,8 @@ class LinkedRows:
     def assign(self, rows: FloatArray, n_clusters: int) -> IntArray:
         labels = hierarchy.cut_tree(self.tree, [n_clusters])[:, 0].astype(np.intp)
         if len(labels) < len(rows):
-            labels = NearestCentroid().fit(self.sample, labels).predict(rows)
+            centers = [self.sample[labels == k].mean(axis=0) for k in range(n_clusters)]
+            labels = pairwise_distances_argmin(rows, np.array(centers)).astype(np.intp)
         return labels
 
 

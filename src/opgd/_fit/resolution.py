@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
+from opgd._utils.text import list_names
 from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.moments import multiply_rows_by
@@ -89,6 +90,25 @@ def _measure_column(values: FloatArray) -> tuple[int, float, float]:
         float(np.median(gaps)) if repeated else 0.0,
         float(gaps.min()) if is_rounded else 0.0,
     )
+
+
+def describe_resolution(resolution: Resolution, residual: IntArray, names: list[str]) -> list[str]:
+    """Return notes on features with rounding errors (`residual`) and with few values."""
+    notes = []
+    if len(residual):
+        notes.append(
+            "Up to rounding errors, these columns are linear combinations of others: "
+            f"{list_names([names[j] for j in residual])}. The rounding errors are not used for "
+            "clustering; drop the columns"
+        )
+    if len(resolution.few):
+        few = list_names([names[j] for j in resolution.few], n_all=len(names))
+        notes.append(
+            f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
+            "half the spacing of the values wide there; drop columns that are categories or "
+            "codes"
+        )
+    return notes
 
 
 def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:

@@ -114,18 +114,23 @@ def find_means(rows: FloatArray, weights: FloatArray, number: int) -> FloatArray
     centers = make_initial_centers(rows, weights, number)
     labels = nearest_center(rows, centers)
     for _ in range(MAX_KMEANS_ITERATIONS):
-        before = np.unique(labels, return_inverse=True)[1]
+        before = number_groups(labels)
         centers = average_groups(rows, weights, before)
         labels = nearest_center(rows, centers)
         if np.array_equal(labels, before):
             break
-    return centers[np.unique(labels)]
+    return centers[np.bincount(labels, minlength=len(centers)) > 0]
 
 
-def average_groups(rows: FloatArray, weights: FloatArray, labels: IntArray) -> FloatArray:
-    """Return the means of the groups that occur in `labels`, in ascending order, (m, R)."""
-    present, groups = np.unique(labels, return_inverse=True)
-    member = np.zeros((len(present), len(rows)))
+def number_groups(labels: IntArray) -> IntArray:
+    """Renumber the groups that occur in `labels` from 0 on, in ascending order, (n,)."""
+    occurs = np.bincount(labels) > 0
+    return (np.cumsum(occurs) - 1)[labels]
+
+
+def average_groups(rows: FloatArray, weights: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the means of groups that are numbered from 0 on, (m, R)."""
+    member = np.zeros((int(groups.max()) + 1, len(rows)))
     member[groups, np.arange(len(rows))] = weights
     means: FloatArray = member @ rows / member.sum(axis=1, keepdims=True)
     return means
@@ -177,4 +182,4 @@ def make_initial_centers(rows: FloatArray, weights: FloatArray, number: int) -> 
     quantiles = np.arange(1, number) / number
     cuts = positions[order][np.searchsorted(cumulative, quantiles - 1e-12)]
     parts = np.searchsorted(cuts, positions, side="left")
-    return average_groups(rows, weights, parts)
+    return average_groups(rows, weights, number_groups(parts))

@@ -8,9 +8,14 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 
 from opgd._model_selection.folds import Sample
-from opgd._utils.labels import check_no_missing, make_split_labels, to_label_array
+from opgd._utils.labels import (
+    check_no_missing,
+    encode_labels,
+    make_split_labels,
+    to_label_array,
+)
 from opgd._utils.warnings import DataWarning, warn_caller
-from opgd.core.types import AnyArray, IntArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_FULL_GRID = 12
 DENSE_COUNTS = 6
@@ -47,6 +52,43 @@ def check_classes(classes: AnyArray, codes: IntArray) -> None:
             "target, use a regressor, or bin it into a few classes.",
             DataWarning,
         )
+
+
+def make_sample(
+    X: AnyArray,
+    y: AnyArray,
+    weights: FloatArray | None,
+    routed: dict[str, dict[str, Any]],
+    *,
+    drop_unweighted: bool,
+) -> tuple[Sample, dict[str, Any]]:
+    """Return samples with encoded labels, and the metadata for the splitter.
+
+    Samples of weight 0 are in no fit. They can be dropped unless a splitter or splits passed by the
+    user refer to all samples.
+    """
+    metadata = {
+        use: {
+            name: check_length(name, value, len(X))
+            for name, value in values.items()
+            if value is not None
+        }
+        for use, values in routed.items()
+    }
+    is_used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
+    check_no_missing(y, is_used)
+    if weights is not None and drop_unweighted and not is_used.all():
+        X, y, weights = X[is_used], y[is_used], weights[is_used]
+        metadata = {
+            use: {name: value[is_used] for name, value in values.items()}
+            for use, values in metadata.items()
+        }
+        is_used = np.ones(len(y), dtype=bool)
+    classes, used_codes = encode_labels(y, is_used)
+    codes = np.zeros(len(y), dtype=np.intp)
+    codes[is_used] = used_codes
+    check_classes(classes, codes)
+    return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
 
 def make_splits(

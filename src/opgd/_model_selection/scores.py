@@ -1,6 +1,7 @@
 """Scores of held-out samples from their log joints (n, K), codes (n,) and weights (n,)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import average_precision_score
@@ -82,3 +83,8 @@ METRICS: dict[str, Callable[[FloatArray, IntArray, FloatArray], float]] = {
 """Scores by the names of scikit-learn's scorers."""
 FACTORED = ("accuracy", "balanced_accuracy")
 """Scores of samples that are weighted by class; the others depend on the shares of the classes."""
+
+
+def is_quick(scoring: Any) -> bool:
+    """Return whether a score follows from log joint densities, without a scorer."""
+    return scoring is None or (isinstance(scoring, str) and scoring in (*METRICS, "neg_log_loss"))

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from operator import add
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -205,9 +205,10 @@ def choose_block_rows(n_features: int) -> int:
     return int(np.clip(MAX_BLOCK_CELLS // max(n_features, 1), 256, MAX_BLOCK_ROWS))
 
 
+@lru_cache(maxsize=256)
 def split_rows(
     n_samples: int, n_features: int, block_rows: int | None = None, width: int = 0
-) -> list[slice]:
+) -> tuple[slice, ...]:
     """Split rows into blocks of equal size; `width` as in `Engine.sum`."""
     most = min(
         block_rows or choose_block_rows(n_features), max(MAX_BUFFER_CELLS // max(width, 1), 64)
@@ -216,7 +217,7 @@ def split_rows(
     # an even number of blocks keeps two threads busy until the end
     n_blocks = min(n_blocks + n_blocks % 2, n_samples) if n_blocks > 1 else 1
     ends = [n_samples * k // n_blocks for k in range(n_blocks + 1)]
-    return [slice(first, last) for first, last in pairwise(ends)]
+    return tuple(slice(first, last) for first, last in pairwise(ends))
 
 
 class RowEngine(Engine):
@@ -366,7 +367,7 @@ class RowEngine(Engine):
         for rows in self._split(width):
             yield self._block(rows, self._workspaces[0])
 
-    def _split(self, width: int) -> list[slice]:
+    def _split(self, width: int) -> tuple[slice, ...]:
         return split_rows(self.n_samples, self.n_features, self.block_rows, width)
 
     def _block(self, rows: slice, workspace: Workspace) -> RowBlock:

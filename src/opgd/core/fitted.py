@@ -13,6 +13,7 @@ from opgd.core.observed import ObservedScores
 from opgd.core.scoring import (
     log_sum_by_group,
     map_blocks,
+    normalize_log_joints,
     project,
     project_samples,
     scores_log_joint,
@@ -191,8 +192,7 @@ def mix_background(log_joints: FloatArray, share: float, priors: FloatArray) -> 
 
     `log_joints` (n, K) may lack a constant of each sample; a new array is returned.
     """
-    log_posteriors = log_joints - log_joints.max(axis=1, keepdims=True)
-    log_posteriors -= np.log(np.exp(log_posteriors).sum(axis=1, keepdims=True))
+    log_posteriors = normalize_log_joints(log_joints.copy())
     if share == 0:
         return log_posteriors
     with np.errstate(divide="ignore"):  # a class may have prior 0

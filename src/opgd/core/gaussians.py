@@ -121,8 +121,12 @@ class DiagonalForm:
     def theta(self, gaussians: ProjectedGaussians) -> FloatArray:
         """Return the coefficients of the features, (C, 2q + 1)."""
         m, s = gaussians.means, gaussians.variances
-        constant = gaussians.log_priors - 0.5 * np.sum(np.log(s) + m * m / s, axis=1)
-        return np.hstack([-0.5 / s, m / s, constant[:, None]])
+        q = m.shape[1]
+        theta = np.empty((len(m), 2 * q + 1))
+        np.divide(-0.5, s, out=theta[:, :q])
+        np.divide(m, s, out=theta[:, q:-1])
+        theta[:, -1] = gaussians.log_priors - 0.5 * (np.log(s) + m * m / s).sum(axis=1)
+        return theta
 
     def fill(self, features: FloatArray, n_components: int) -> None:
         """Fill a feature buffer (F, n) in which the scores are set already."""

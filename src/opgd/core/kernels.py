@@ -166,5 +166,5 @@ def block_sums(
     form.pull_back(slopes, scores, score_slopes)
     row_slopes: FloatArray = times_rows(block.cast_to_block_dtype(score_slopes), block.X)
     row_slopes = row_slopes.astype(np.float64, copy=False)
-    row_slopes -= np.outer(score_slopes.sum(axis=1), block.rest)
+    row_slopes -= score_slopes.sum(axis=1)[:, None] * block.rest
     return KernelSums(value, row_slopes, times_rows(weights, features.T))

@@ -13,6 +13,8 @@ SMALL_PRODUCT = 500_000
 """Maximum number of multiplications in a small product."""
 MOST_CELLS = 12_000
 """Number of entries of the small matrix above which packing pays."""
+SHORT_PRODUCT = 50_000
+"""Maximum number of multiplications in a product that is too short for other threads to wait."""
 LEAST_RESULTS = 501
 """Number of results from which NumPy releases the GIL during a product."""
 
@@ -27,6 +29,8 @@ def _n_small(n_rows: int, n_columns: int, n_others: int) -> int:
 def rows_times(rows: AnyArray, matrix: AnyArray, out: AnyArray) -> AnyArray:
     """Multiply rows (n, p) by a matrix (p, q) into `out` (n, q)."""
     n_small = _n_small(len(rows), *matrix.shape)
+    if n_small == 1:
+        return np.matmul(rows, matrix, out=out)
     whole = len(rows) // n_small * n_small
     small_rows, small_out = (
         array[:whole].reshape(n_small, whole // n_small, array.shape[1]) for array in (rows, out)
@@ -45,6 +49,8 @@ def times_columns(matrix: AnyArray, columns: AnyArray, out: AnyArray) -> AnyArra
 def times_rows(left: AnyArray, rows: AnyArray) -> AnyArray:
     """Return the product, (q, p), of a matrix (q, n) and rows (n, p)."""
     q, (n_rows, p) = len(left), rows.shape
+    if n_rows * p * q <= SHORT_PRODUCT:
+        return np.dot(left, rows)
     n_small = min(max(_n_small(n_rows, p, q), -(-LEAST_RESULTS // (p * q))), max(n_rows, 1))
     whole = n_rows // n_small * n_small
     small_left = left[:, :whole].reshape(q, n_small, whole // n_small)

@@ -116,6 +116,8 @@ def repair_singular(moments: Moments) -> tuple[Moments, FloatArray]:
     The moments must be in whitened coordinates.
     """
     covariances, counts = moments.covariances, moments.counts
+    if are_regular(covariances):
+        return moments, np.zeros(len(counts))
     rank = moments.means.shape[1]
     gap = borrowed_share(missing_share(moments.within), float(counts.sum()), rank)
     pooled = (1 - gap) * moments.within + gap * np.eye(rank)
@@ -181,6 +183,15 @@ def shrink_to_classes(gaussians: Moments, gaussian_classes: IntArray) -> Moments
         counts = counts[:, :, None]
         covariances[members] = (counts * covariances[members] + extra * pooled) / (counts + extra)
     return replace(gaussians, means=means, covariances=covariances)
+
+
+def are_regular(covariances: FloatArray) -> bool:
+    """Return whether no whitened covariance has a direction with (nearly) no variance."""
+    try:
+        np.linalg.cholesky(covariances - VARIANCE_FLOOR * np.eye(covariances.shape[1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def missing_share(covariance: FloatArray) -> float:

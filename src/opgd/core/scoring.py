@@ -89,6 +89,14 @@ def scores_log_joint(
     return joint
 
 
+def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
+    """Convert log joints (n, K) to log posteriors in place."""
+    # subtract the maximum first: the log of the sum would be lost in huge log joints
+    log_joints -= log_joints.max(axis=1, keepdims=True)
+    log_joints -= np.log(np.exp(log_joints).sum(axis=1, keepdims=True))
+    return log_joints
+
+
 def log_sum_by_group(log_joints: FloatArray, groups: IntArray) -> FloatArray:
     """Compute log-sum-exp over the rows of each group, (C, n) to (K, n).
 

@@ -53,18 +53,22 @@ class _Search:
     best_value: float = -np.inf
     n_evaluations: int = 0
     history: list[float] = field(default_factory=list)
-    last: tuple[FloatArray, float, FloatArray] | None = None
+    at_start: tuple[float, FloatArray] | None = None
+
+    def evaluate_start(self, start: FloatArray) -> None:
+        self.at_start = self.loss(start.ravel())
+        self.history.append(-self.at_start[0])
 
     def loss(self, flat: FloatArray) -> tuple[float, FloatArray]:
-        if self.last is None or not np.array_equal(self.last[0], flat):
-            directions = flat.reshape(self.shape)
-            value, gradient = self.objective.value_and_gradient(directions)
-            self.n_evaluations += 1
-            if value > self.best_value:
-                self.best, self.best_value = directions.copy(), value
-            self.last = flat.copy(), -value, -gradient.ravel()
-        _, loss, slope = self.last  # SciPy evaluates the starting point again
-        return loss, slope
+        if self.at_start is not None:  # SciPy evaluates the starting point first
+            at_start, self.at_start = self.at_start, None
+            return at_start
+        directions = flat.reshape(self.shape)
+        value, gradient = self.objective.value_and_gradient(directions)
+        self.n_evaluations += 1
+        if value > self.best_value:
+            self.best, self.best_value = directions.copy(), value
+        return -value, -gradient.ravel()
 
     def after_iteration(self, intermediate_result: optimize.OptimizeResult) -> None:
         value = -float(intermediate_result.fun)
@@ -94,7 +98,7 @@ def maximize(
     if max_iter == 0:  # gradients of full covariances on many components are slow
         value = objective.value(start)
         return SolverResult(start, value, 0, 0, True, [value], NOT_SEARCHED)
-    search.history.append(-search.loss(start.ravel())[0])
+    search.evaluate_start(start)
     n_iter = 0
     while True:
         value_before = search.best_value

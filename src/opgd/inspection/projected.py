@@ -10,6 +10,7 @@ from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import (
     check_rows,
+    get_center,
     get_gaussian_groups,
     get_group_names,
     has_classes,
@@ -68,7 +69,10 @@ class ProjectedRows:
     gaussian_codes: IntArray
     gaussian_names: list[str]
     axis_labels: list[str]
-    center: FloatArray
+    center: FloatArray  # mean of the scores of X
+    origin: FloatArray  # scores of the center of the training data
+    all_scores: FloatArray  # of all rows
+    all_codes: IntArray
 
     @property
     def same_groups(self) -> bool:
@@ -112,6 +116,9 @@ def project(estimator: Any, X: Any, y: Any, axes: list[int], max_rows: int | Non
         gaussian_names=get_group_names(estimator),
         axis_labels=label_axes(estimator, axes),
         center=scores.mean(axis=0),
+        origin=estimator.components_[axes] @ get_center(estimator),
+        all_scores=scores,
+        all_codes=codes,
     )
 
 

@@ -1,17 +1,17 @@
-"""Ellipses, decision regions, marginal densities and plot limits of projected Gaussians."""
+"""Ellipses, decision regions and marginal densities of projected Gaussians."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtri
 
 from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.scoring import log_sum_by_group, scores_log_joint
-from opgd.core.types import FloatArray, IntArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.projected import Outlines, ProjectedRows
 
 GRID = 300
 """Points along each side of the grid of decision regions."""
-MARGIN = 0.04
-"""Margin around the data, as a share of the range."""
 N_POINTS = 200
 """Points at which marginal densities are computed."""
 
@@ -31,37 +31,59 @@ def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray,
     return lengths, np.degrees(np.arctan2(longer[:, 1], longer[:, 0])) % 180
 
 
-def compute_limits(scores: FloatArray, outlines: Outlines, radius: float) -> FloatArray:
-    """Compute plot limits that contain scores and ellipses, with a margin, (2, n_axes)."""
+def compute_extents(outlines: Outlines, radius: float) -> FloatArray:
+    """Compute the smallest and largest coordinates of ellipses, (2 * n_outlines, n_axes)."""
     extent = radius * np.sqrt(np.diagonal(outlines.covariances, axis1=1, axis2=2))
-    corners = np.vstack([scores, outlines.means - extent, outlines.means + extent])
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    return np.stack([low - MARGIN * (high - low), high + MARGIN * (high - low)])
+    return np.vstack([outlines.means - extent, outlines.means + extent])
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The most probable class at each point of a grid on two axes.
+
+    Attributes
+    ----------
+    grid : ndarray of shape (2, 300)
+        Coordinates on the two axes.
+    codes : ndarray of shape (300, 300)
+        Most probable class, with the second coordinate along the first dimension.
+    log_joint : ndarray of shape (n_classes, 300, 300)
+        Log densities times priors of the classes.
+    """
+
+    grid: FloatArray
+    codes: IntArray
+    log_joint: AnyArray
+
+    def compute_log_odds(self, code: int) -> AnyArray:
+        """Compute log odds of a class against the most probable other class, (300, 300).
+
+        They are zero on the boundary of the region of the class.
+        """
+        others = np.delete(self.log_joint, code, axis=0)
+        return self.log_joint[code] - others.max(axis=0)
 
 
 def compute_decision_regions(
     gaussians: ProjectedGaussians, groups: IntArray, limits: FloatArray
-) -> tuple[FloatArray, IntArray]:
-    """Compute the most probable class at each point of a grid on two axes.
-
-    Returns the coordinates, (2, GRID), and the classes, (GRID, GRID), with the second coordinate
-    along the first dimension.
-    """
+) -> Regions:
+    """Compute the most probable class at each point of a grid on two axes."""
     grid = np.linspace(limits[0], limits[1], GRID).T
     points = np.stack([axis.ravel() for axis in np.meshgrid(*grid)])  # (2, GRID * GRID)
     form = FORMS["full"]
     joint = scores_log_joint(points, gaussians, form.factors(gaussians), form)
-    strongest = np.argmax(log_sum_by_group(joint, groups), axis=0)
-    return grid, strongest.reshape(GRID, GRID)
+    by_class = log_sum_by_group(joint, groups)
+    by_class = by_class.reshape(len(by_class), GRID, GRID)
+    return Regions(grid, np.argmax(by_class, axis=0), by_class.astype(np.float32))
 
 
-def compute_marginal_densities(projected: ProjectedRows) -> tuple[FloatArray, FloatArray]:
-    """Compute points (200, q) and the marginal densities times priors, (K, 200, q)."""
-    means, scores = projected.means, projected.scores
+def compute_marginal_densities(
+    projected: ProjectedRows, limits: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute points within limits, (200, q), and marginal densities times priors, (K, 200, q)."""
+    means = projected.means
     deviations = np.sqrt(np.diagonal(projected.covariances, axis1=1, axis2=2))  # (C, q)
-    low = np.minimum((means - 3 * deviations).min(axis=0), scores.min(axis=0))
-    high = np.maximum((means + 3 * deviations).max(axis=0), scores.max(axis=0))
-    points = np.linspace(low, high, N_POINTS)
+    points = np.linspace(limits[0], limits[1], N_POINTS)
     densities = np.zeros((len(projected.gaussian_names), *points.shape))
     priors = np.exp(projected.log_priors) / np.exp(projected.log_priors).sum()
     for code, prior, mean, deviation in zip(

@@ -7,9 +7,14 @@ import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray
 from opgd.inspection.estimators import check_rows, get_column_names
+from opgd.plotting._text import format_names
 
 MAX_ARROW_LABEL = 20
 """Maximum length of the name at an arrow."""
+MIN_LENGTH = 0.15
+"""Shortest arrow, as a share of the longest."""
+MIN_ANGLE = 9.0
+"""Smallest angle between two arrows in degrees, on a square plot."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class Arrows:
     names: list[str]
     shifts: FloatArray  # (k, 2), change of the scores per standard deviation of a column
     factor: float  # length of the arrows, in standard deviations
+    similar: list[list[str]]  # columns with nearly the same direction, not drawn
 
 
 def compute_column_shifts(X: AnyArray, scores: FloatArray) -> FloatArray:
@@ -39,10 +45,38 @@ def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, limits: Fl
     shifts = compute_column_shifts(check_rows(estimator, X), scores)
     # relative to the limits, since the two axes may have different ranges
     sizes = np.linalg.norm(shifts / (limits[1] - limits[0]), axis=1)
-    largest = np.argsort(-sizes, kind="stable")[:number]
+    largest, similar = select_directions(shifts / (limits[1] - limits[0]), number)
     names = get_column_names(estimator)
     factor = float(f"{0.4 / sizes[largest[0]]:.2g}") if sizes[largest[0]] > 0 else 1.0
-    return Arrows([names[j] for j in largest], shifts[largest], factor)
+    others = [[names[j] for j in columns] for columns in similar]
+    return Arrows([names[j] for j in largest], shifts[largest], factor, others)
+
+
+def select_directions(steps: FloatArray, number: int) -> tuple[list[int], list[list[int]]]:
+    """Return the longest steps with different directions, and those similar to each, by length.
+
+    Steps that are much shorter than the longest are left out.
+    """
+    lengths = np.linalg.norm(steps, axis=1)
+    units = steps / np.maximum(lengths, np.finfo(float).tiny)[:, None]
+    selected: list[int] = []
+    similar: list[list[int]] = []
+    long = lengths >= MIN_LENGTH * lengths.max()
+    for j in [j for j in np.argsort(-lengths, kind="stable").tolist() if long[j]]:
+        cosines = units[selected] @ units[j]
+        if selected and cosines.max() > np.cos(np.radians(MIN_ANGLE)):
+            similar[int(np.argmax(cosines))].append(j)
+        elif len(selected) < number:
+            selected.append(j)
+            similar.append([])
+    return selected, similar
+
+
+def label_arrows(arrows: Arrows) -> list[str]:
+    """Return names of the columns for display, with the number of similar ones."""
+    shown = format_names(arrows.names, MAX_ARROW_LABEL)
+    counts = [f" (+{len(names)})" if names else "" for names in arrows.similar]
+    return [name + count for name, count in zip(shown, counts, strict=True)]
 
 
 def widen_limits(arrows: Arrows, origin: FloatArray, limits: FloatArray) -> FloatArray:

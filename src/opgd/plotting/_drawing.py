@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd.plotting._styles import INK
+from opgd.core.types import FloatArray
 
 ENTRIES_PER_COLUMN = 20
 
@@ -83,7 +83,17 @@ def tidy(ax: Any) -> None:
     """Remove the top and right spines and lighten the others."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color("#888888")
-    ax.tick_params(colors=INK, labelsize=9)
+    ax.tick_params(labelsize=9)
+
+
+def set_frame(ax: Any, limits: FloatArray, origin: FloatArray) -> None:
+    """Set limits, (2, q), and ticks that count from an origin, (q,), on the first q axes."""
+    from opgd.plotting._ticks import count_from
+
+    setters, sides = (ax.set_xlim, ax.set_ylim), (ax.xaxis, ax.yaxis)
+    for low, high, zero, set_limits, side in zip(*limits, origin, setters, sides, strict=False):
+        set_limits(low, high)
+        count_from(side, float(zero))
 
 
 def set_integer_ticks(ax: Any) -> None:

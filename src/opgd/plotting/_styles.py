@@ -1,40 +1,50 @@
-"""Colors, markers and lines that distinguish classes."""
+"""Colors of text and lines on light and dark backgrounds."""
 
 from dataclasses import dataclass
-from itertools import cycle, islice
+from typing import Any
 
-from opgd.inspection.palette import COLORS, MARKERS
-
-LINES = ["-", "--", ":", "-."]
-INK = "#222222"
+from opgd.inspection.palette import Style, make_class_styles
 
 
 @dataclass(frozen=True)
-class Style:
-    """Color, marker and line of a class."""
+class Theme:
+    """Colors that depend on the background."""
 
-    color: str
-    marker: str
-    filled: bool
-    line: str
+    paper: str  # background
+    ink: str  # text, rings and rows without a label
+    line: str  # boundaries and reference lines
+    grid: str
 
     @property
-    def size(self) -> float:
-        """Factor of the marker area that gives it the apparent size of a circle."""
-        return {"*": 1.9, "P": 1.3, "X": 1.3, "D": 0.8, "s": 0.9}.get(self.marker, 1.0)
+    def unlabeled(self) -> Style:
+        """Style of rows without a label."""
+        return Style(self.ink, ".")
 
 
-WITHOUT_LABEL = Style("#000000", ".", True, "-")
+def get_theme(ax: Any) -> Theme:
+    """Return the colors for the background of axes, or of their figure if it is transparent."""
+    from matplotlib.colors import to_hex, to_rgba
+
+    background = to_rgba(ax.get_facecolor())
+    if background[3] < 0.5:
+        background = to_rgba(ax.figure.get_facecolor())
+    if background[3] < 0.5:
+        background = (1.0, 1.0, 1.0, 1.0)
+    red, green, blue = background[:3]
+    if 0.3 * red + 0.59 * green + 0.11 * blue < 0.5:
+        return Theme(to_hex(background), "#e8e8e8", "#9a9a9a", "#3a3a3a")
+    return Theme(to_hex(background), "#222222", "#777777", "#e0e0e0")
 
 
-def make_class_styles(n_classes: int) -> list[Style]:
-    """Return a style for each class.
+def mix(color: str, paper: str, share: float) -> tuple[float, float, float]:
+    """Return a mixture of two colors with a share of the first, as RGB."""
+    from matplotlib.colors import to_rgb
 
-    Colors repeat after 10 classes and markers after 11, so pairs repeat after 110; further
-    classes have hollow markers. The line style changes every 10 classes.
-    """
-    pairs = islice(zip(cycle(COLORS), cycle(MARKERS), strict=False), n_classes)
-    return [
-        Style(color, marker, (k // 110) % 2 == 0, LINES[(k // 10) % len(LINES)])
-        for k, (color, marker) in enumerate(pairs)
-    ]
+    red, green, blue = (
+        share * one + (1 - share) * other
+        for one, other in zip(to_rgb(color), to_rgb(paper), strict=True)
+    )
+    return red, green, blue
+
+
+__all__ = ["Style", "Theme", "get_theme", "make_class_styles", "mix"]

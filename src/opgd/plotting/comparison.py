@@ -8,7 +8,7 @@ from opgd.core.types import FloatArray
 from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.palette import COLORS
 from opgd.plotting._drawing import get_or_make_axes, tidy
-from opgd.plotting._styles import INK
+from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
 TITLES = {
@@ -19,7 +19,7 @@ TITLES = {
 }
 LIMITS = {"error": (0, 1), "log_loss": (0, None), "balanced_accuracy": (0, 1)}
 """Possible values; bars end there."""
-WINNER, OTHER, LIGHT = COLORS[0], "#6b6b6b", "#c4c4c4"
+WINNER, OTHER, LIGHT = COLORS[0], "#808080", "#b0b0b0"
 
 
 class ComparisonDisplay:
@@ -129,7 +129,7 @@ class ComparisonDisplay:
             self._write_seconds(ax)
         ax.use_sticky_edges = False  # keep a margin for points at 0
         ax.margins(x=0.04)
-        ax.grid(axis="x", color="#e6e6e6", linewidth=0.6)
+        ax.grid(axis="x", color=get_theme(ax).grid, linewidth=0.6)
         ax.set_axisbelow(True)
         tidy(ax)
         ax.tick_params(axis="y", length=0)
@@ -147,7 +147,7 @@ class ComparisonDisplay:
             ends = summary.mean - summary.difference + np.array([summary.low, summary.high])
             ends = np.clip(ends, *LIMITS.get(self.metric, (None, None)))
             ax.plot(ends, [place] * 2, color=color, lw=2, solid_capstyle="butt", zorder=3)
-        marker = {"s": 46, "color": color, "edgecolors": "white", "linewidths": 0.8}
+        marker = {"s": 46, "color": color, "edgecolors": get_theme(ax).paper, "linewidths": 0.8}
         ax.scatter([summary.mean], [place], **marker, zorder=4)
 
     def _label(self, ax: Any) -> None:
@@ -164,7 +164,7 @@ class ComparisonDisplay:
         title = format_names([TITLES.get(self.metric, self.metric)])[0]
         if bold and any(np.isfinite(summary.low) for summary in self.summaries[1:]):
             title += "  (bars: 95% intervals of the difference from the best)"
-        ax.set_xlabel(title, color=INK, fontsize=9.5)
+        ax.set_xlabel(title, fontsize=9.5)
 
     def _write_seconds(self, ax: Any) -> None:
         """Write the mean time of a fit to the right of each method."""

@@ -14,7 +14,7 @@ from opgd.inspection.estimators import (
 from opgd.inspection.palette import COLORS, MARKERS
 from opgd.inspection.pipelines import unwrap, unwrap_with_axes
 from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, set_integer_ticks, tidy
-from opgd.plotting._styles import INK
+from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
 
@@ -240,7 +240,12 @@ class ComponentsDisplay:
             )
         names = [curve.name for curve in panel.curves]
         if panel.chosen is not None:
-            ring = {"s": 140, "facecolors": "none", "edgecolors": INK, "linewidths": 1.6}
+            ring = {
+                "s": 140,
+                "facecolors": "none",
+                "edgecolors": get_theme(ax).ink,
+                "linewidths": 1.6,
+            }
             handles.append(ax.scatter(*panel.chosen, **ring, zorder=4))
             names.append("selected")
         if len(names) > 1:

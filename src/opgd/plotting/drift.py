@@ -7,7 +7,7 @@ import numpy as np
 from opgd.core.types import AnyArray
 from opgd.inspection.palette import COLORS
 from opgd.plotting._drawing import get_or_make_panels, tidy
-from opgd.plotting._styles import INK
+from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
 MAX_BARS = 12
@@ -99,7 +99,7 @@ class DriftDisplay:
         _draw_shifts(panels[1], self.components, names)
         self._draw_shares(panels[2])
         for panel, title in zip(panels, ["columns", "axes", "classes"], strict=True):
-            panel.set_title(title, fontsize=10, color=INK)
+            panel.set_title(title, fontsize=10)
             tidy(panel)
         self.ax_, self.figure_ = panels, panels[0].figure
         return self
@@ -127,8 +127,9 @@ def _draw_shifts(ax: Any, table: dict[str, AnyArray], names: list[str]) -> None:
     shifts, n_bars = table["shift"][:MAX_BARS], min(MAX_BARS, len(table["shift"]))
     errors = TWO_SIDED * table["standard_error"][:MAX_BARS]
     places = np.arange(n_bars)
-    ax.barh(places, shifts, 0.6, color=COLORS[0], xerr=errors, ecolor=INK)
-    ax.axvline(0.0, color=INK, linewidth=0.8)
+    ink = get_theme(ax).ink
+    ax.barh(places, shifts, 0.6, color=COLORS[0], xerr=errors, ecolor=ink)
+    ax.axvline(0.0, color=ink, linewidth=0.8)
     ax.set_yticks(places, names[:n_bars])
     ax.set_ylim(n_bars - 0.4, -0.6)
     ax.set_xlabel("shift of the mean (standard deviations)")

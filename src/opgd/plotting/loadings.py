@@ -16,8 +16,8 @@ from opgd.inspection.loadings import compute_correlations, compute_standardized_
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.text import label_axes
-from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
-from opgd.plotting._styles import INK
+from opgd.plotting._drawing import get_or_make_panels, tidy
+from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
 MAX_COLUMNS = 15
@@ -130,6 +130,9 @@ class LoadingsDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw coefficients as bars and correlations as points.
 
+        Coefficients are on the lower scale, the same in all panels; correlations are on the upper
+        scale, from -1 to 1.
+
         Parameters
         ----------
         ax : sequence of matplotlib Axes, default=None
@@ -140,13 +143,10 @@ class LoadingsDisplay:
         self : LoadingsDisplay
         """
         n_drawn = self.order.shape[1]
-        panels = get_or_make_panels(ax, len(self.order), (5.2, 1.2 + 0.24 * n_drawn), 2)
+        panels = get_or_make_panels(ax, len(self.order), (5.2, 1.6 + 0.24 * n_drawn), 2)
         shown = format_names(self.columns)
-        for panel, i in zip(panels, range(len(panels)), strict=True):
+        for i, panel in enumerate(panels):
             self._draw_axis(panel, i, shown)
-        handles, names = panels[0].get_legend_handles_labels()
-        last = panels[min(1, len(panels) - 1)]
-        draw_legend_outside(last, handles[::-1], names[::-1], "")
         if n_drawn < len(self.columns) and ax is None:
             note = f"the {n_drawn} largest of {len(self.columns)} coefficients on each axis"
             panels[0].figure.suptitle(note, fontsize=10)
@@ -154,18 +154,31 @@ class LoadingsDisplay:
         return self
 
     def _draw_axis(self, ax: Any, i: int, shown: list[str]) -> None:
-        drawn = self.order[i]
+        drawn, theme = self.order[i], get_theme(ax)
         places = np.arange(len(drawn))
-        label = "standardized\ncoefficient"
-        ax.barh(places, self.coefficients[i, drawn], 0.6, color=COLORS[0], label=label)
-        if self.correlations is not None:
-            marks = {"marker": "D", "s": 24, "color": COLORS[2], "zorder": 3}
-            label = "correlation\nwith score"
-            ax.scatter(self.correlations[i, drawn], places, label=label, **marks)
-        ax.axvline(0, color=INK, linewidth=0.8)
+        ax.barh(places, self.coefficients[i, drawn], 0.6, color=COLORS[0])
+        largest = 1.08 * np.abs(self.coefficients).max() or 1.0
+        ax.set_xlim(-largest, largest)
+        ax.axvline(0, color=theme.ink, linewidth=0.8)
         ax.set_yticks(places, [shown[j] for j in drawn])
         ax.set_ylim(len(drawn) - 0.4, -0.6)
         ax.set_title(self.axis_labels[i], fontsize=10)
-        ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+        ax.set_xlabel("standardized coefficient (bars)", fontsize=9)
+        ax.grid(axis="x", color=theme.grid, linewidth=0.6)
         ax.set_axisbelow(True)
         tidy(ax)
+        if self.correlations is not None:
+            _draw_correlations(ax, self.correlations[i, drawn])
+
+
+def _draw_correlations(ax: Any, correlations: FloatArray) -> None:
+    """Draw correlations as points on a scale from -1 to 1 at the top."""
+    twin = ax.twiny()
+    marks = {"marker": "D", "s": 24, "color": COLORS[2], "zorder": 3}
+    twin.scatter(correlations, np.arange(len(correlations)), **marks)
+    twin.set_xlim(-1.08, 1.08)
+    twin.set_xticks([-1, -0.5, 0, 0.5, 1])
+    twin.set_xlabel("correlation with the score (diamonds)", fontsize=9)
+    twin.tick_params(labelsize=9)
+    twin.spines[["left", "right", "bottom"]].set_visible(False)
+    twin.spines["top"].set_color("#888888")

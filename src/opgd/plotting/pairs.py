@@ -5,18 +5,34 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.inspection.estimators import check_axes
+from opgd.inspection.frames import choose_frame, make_frame
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
     compute_ellipses,
+    compute_extents,
     compute_marginal_densities,
     compute_region_radius,
 )
-from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, import_pyplot, tidy
-from opgd.plotting._scatter import MAX_NAMES, draw_ellipses, draw_rows, make_row_handles
-from opgd.plotting._styles import INK, Style, make_class_styles
+from opgd.plotting._annotations import draw_ellipses
+from opgd.plotting._drawing import (
+    count_legend_columns,
+    draw_legend_outside,
+    import_pyplot,
+    set_frame,
+    tidy,
+)
+from opgd.plotting._legend import get_gaussian_styles, label_outlines, label_outside
+from opgd.plotting._scatter import (
+    MAX_NAMES,
+    draw_rows,
+    draw_rows_outside,
+    make_outside_handle,
+    make_row_handles,
+)
+from opgd.plotting._styles import Style, get_theme, make_class_styles
 from opgd.plotting._text import format_names
-from opgd.plotting.projection import MAX_ROWS, get_gaussian_styles, name_outline
+from opgd.plotting.projection import MAX_ROWS
 
 MAX_AXES = 4
 MAX_INSIDE = 8
@@ -33,7 +49,7 @@ class PairsDisplay:
     ----------
     scores : ndarray of shape (n_drawn, n_axes)
         Scores of the samples that are drawn, on the selected components.
-    codes, names, kind, rows, n_rows, gaussian_codes, level, axis_labels
+    codes, names, kind, rows, n_rows, gaussian_codes, level, frame, axis_labels
         As in `ProjectionDisplay`.
     means, covariances : ndarrays of shape (n_gaussians, n_axes[, n_axes])
         Gaussians of the model on the selected components.
@@ -57,15 +73,18 @@ class PairsDisplay:
     (3, 200, 3)
     """
 
-    def __init__(self, projected: ProjectedRows, *, level: float = 0.9) -> None:
-        compute_region_radius(level, 2)  # raises ValueError for levels outside (0, 1)
+    def __init__(
+        self, projected: ProjectedRows, *, level: float = 0.9, frame: str = "robust"
+    ) -> None:
+        extents = compute_extents(projected.outlines, compute_region_radius(level, 2))
+        self.frame = choose_frame(projected.scores, projected.codes, extents, frame)
         self._projected = projected
         self.level = level
         self.scores, self.codes, self.names = projected.scores, projected.codes, projected.names
         self.kind, self.rows, self.n_rows = projected.kind, projected.rows, projected.n_rows
         self.means, self.covariances = projected.means, projected.covariances
         self.gaussian_codes, self.axis_labels = projected.gaussian_codes, projected.axis_labels
-        self.points, self.densities = compute_marginal_densities(projected)
+        self.points, self.densities = compute_marginal_densities(projected, self.frame.limits)
 
     @classmethod
     def from_estimator(
@@ -76,6 +95,7 @@ class PairsDisplay:
         *,
         axes: Any = None,
         level: float = 0.9,
+        frame: str = "robust",
         max_rows: int | None = MAX_ROWS,
         draw: bool = True,
         **plot_options: Any,
@@ -84,7 +104,7 @@ class PairsDisplay:
 
         Parameters
         ----------
-        estimator, X, y, level, max_rows, draw
+        estimator, X, y, level, frame, max_rows, draw
             As in `ProjectionDisplay`.
         axes : sequence of int, default=None
             Indices of two or more components, from 0; by default the first four.
@@ -102,7 +122,7 @@ class PairsDisplay:
         indices = check_axes(first if axes is None else axes, n_components)
         if len(indices) < 2:
             raise ValueError("axes must name at least two axes; use ProjectionDisplay for one.")
-        display = cls(project(estimator, X, y, indices, max_rows), level=level)
+        display = cls(project(estimator, X, y, indices, max_rows), level=level, frame=frame)
         return display.plot(**plot_options) if draw else display
 
     def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
@@ -128,7 +148,11 @@ class PairsDisplay:
         grid = np.array(grid, dtype=object)
         if grid.shape != (n_axes, n_axes):
             raise ValueError(f"ax must be an array of shape {(n_axes, n_axes)}, got {grid.shape}.")
-        styles, outlines = make_class_styles(len(projected.names)), get_gaussian_styles(projected)
+        theme = get_theme(grid[0, 0])
+        styles, outlines = (
+            make_class_styles(len(projected.names)),
+            get_gaussian_styles(projected, theme),
+        )
         for i in range(n_axes):
             for j in range(n_axes):
                 if j > i:
@@ -138,12 +162,17 @@ class PairsDisplay:
                 else:
                     self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
         self._label_axes(grid)
-        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
+        handles, names = make_row_handles(
+            format_names(projected.names), styles, projected.codes, theme
+        )
         if gaussians:
             from matplotlib.lines import Line2D
 
-            handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            names.append(f"ellipse: {100 * self.level:.3g}% region of a\n{name_outline(projected)}")
+            handles.append(Line2D([], [], color=theme.ink, linewidth=1.8))
+            names.append(label_outlines(projected, self.level))
+        if self.frame.n_outside:
+            handles.append(make_outside_handle(theme))
+            names.append(label_outside(self.frame.n_outside))
         outside = many and ax is None  # there is little room above the diagonal
         anchor = grid[0, 0].figure if outside else grid[0, 0]
         draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)
@@ -157,13 +186,17 @@ class PairsDisplay:
         self, ax: Any, pair: list[int], styles: list[Style], outlines: list[Style] | None
     ) -> None:
         projected = self._projected
-        draw_rows(ax, projected.scores[:, pair], projected.codes, styles)
+        points, codes = projected.scores[:, pair], projected.codes
+        frame = make_frame(points, self.frame.limits[:, pair])
+        inside = ~frame.is_outside
+        draw_rows(ax, points[inside], codes[inside], styles)
+        draw_rows_outside(ax, points, codes, styles, frame)
         if outlines is not None:
             ellipses = projected.outlines
             covariances = ellipses.covariances[:, pair][:, :, pair]
             shapes = compute_ellipses(covariances, self.level)
             draw_ellipses(ax, ellipses.means[:, pair], *shapes, outlines)
-            ax.autoscale_view()
+        set_frame(ax, frame.limits, projected.origin[pair])
 
     def _draw_densities(self, ax: Any, i: int, outlines: list[Style]) -> None:
         first = np.searchsorted(self._projected.outlines.codes, np.arange(len(self.densities)))
@@ -172,6 +205,7 @@ class PairsDisplay:
             ax.plot(self.points[:, i], density, color=style.color, linestyle=style.line)
             ax.fill_between(self.points[:, i], density, color=style.color, alpha=0.1, linewidth=0)
         ax.set_ylim(bottom=0)
+        set_frame(ax, self.frame.limits[:, [i]], self._projected.origin[[i]])
 
     def _label_axes(self, grid: Any) -> None:
         """Label the left and bottom panels; shares of the gain are shown at the bottom only."""
@@ -188,5 +222,3 @@ class PairsDisplay:
                     ax.tick_params(labelbottom=False)
             for ax in grid[i, 1:i]:
                 ax.tick_params(labelleft=False)
-            for ax in grid[i:, i]:  # same limits in each column
-                ax.set_xlim(grid[-1, i].get_xlim() if i < n_axes - 1 else None)

@@ -1,6 +1,6 @@
 """ProjectionDisplay: scatter plot of rows and Gaussians on two axes."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,41 +8,38 @@ import numpy as np
 from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_axes
+from opgd.inspection.frames import choose_frame, make_frame
+from opgd.inspection.hexagons import Hexagons, bin_hexagons
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
+    Regions,
     compute_decision_regions,
     compute_ellipses,
-    compute_limits,
+    compute_extents,
     compute_region_radius,
 )
-from opgd.plotting._arrows import MAX_ARROW_LABEL, Arrows, make_arrows, widen_limits
-from opgd.plotting._drawing import count_legend_columns, draw_legend_outside, get_or_make_axes, tidy
+from opgd.plotting._annotations import draw_arrows, draw_ellipses, draw_labels, draw_regions
+from opgd.plotting._arrows import Arrows, label_arrows, make_arrows, widen_limits
+from opgd.plotting._drawing import (
+    count_legend_columns,
+    draw_legend_outside,
+    get_or_make_axes,
+    set_frame,
+    tidy,
+)
+from opgd.plotting._legend import get_gaussian_names, get_gaussian_styles, make_legend_entries
 from opgd.plotting._scatter import (
     MAX_NAMES,
-    draw_arrows,
-    draw_badges,
-    draw_ellipses,
     draw_error_rings,
-    draw_regions,
+    draw_hexagons,
     draw_rows,
-    make_row_handles,
+    draw_rows_outside,
 )
 from opgd.plotting._strip import draw_strip
-from opgd.plotting._styles import INK, Style, make_class_styles
-from opgd.plotting._text import format_names
+from opgd.plotting._styles import Style, get_theme, make_class_styles
 
 MAX_ROWS = 20_000
-MAX_BADGE_LENGTH = 3
-"""Maximum length of names that are drawn at the means."""
-
-
-@dataclass(frozen=True)
-class Regions:
-    """The most probable class at each point of the plane."""
-
-    grid: FloatArray  # (2, 300), coordinates on the two axes
-    codes: IntArray  # (300, 300), second coordinate along the first dimension
 
 
 class ProjectionDisplay:
@@ -81,12 +78,21 @@ class ProjectionDisplay:
         Semi-axes, the longer first, and the angle of the longer in degrees.
     axis_labels : list of str
         Labels of the two axes.
+    origin : ndarray of shape (2,)
+        Scores of the center of the training data. The numbers along the axes are relative to it;
+        all arrays, and the coordinates of `ax_`, are in the units of `transform`.
+    frame : PlotFrame
+        Limits of the plot (`limits`), and which drawn samples are outside (`is_outside`).
+    n_outside : int
+        Number of samples in `X` outside the plot.
+    hexagons : Hexagons or None
+        `centers`, `counts`, most frequent groups (`codes`) and their `shares`.
     limits : ndarray of shape (2, 2)
         Minimum and maximum (rows) of the plot on each axis (columns).
     regions : Regions or None
-        Decision regions, with `grid` and `codes`.
+        Decision regions, with `grid`, `codes` and `log_joint`.
     arrows : Arrows or None
-        Arrows of features, with `names`, `shifts` and `factor`.
+        Arrows of features, with `names`, `shifts`, `factor` and `similar`.
     ax_, figure_ : matplotlib Axes and Figure
         Axes and figure of the last plot.
 
@@ -125,16 +131,20 @@ class ProjectionDisplay:
         level: float = 0.9,
         regions: Regions | None = None,
         arrows: Arrows | None = None,
+        frame: str = "robust",
     ) -> None:
         for field in fields(projected):
-            setattr(self, field.name, getattr(projected, field.name))
+            if not field.name.startswith("all_"):
+                setattr(self, field.name, getattr(projected, field.name))
         self._projected = projected
         self.level = level
         n_axes = projected.scores.shape[1]
         radius = compute_region_radius(level, n_axes)
         outlines = projected.outlines
         self.ellipse_means, self.ellipse_codes = outlines.means, outlines.codes
-        self.limits = compute_limits(projected.scores, outlines, radius)
+        extents = compute_extents(outlines, radius)
+        whole = choose_frame(projected.all_scores, projected.all_codes, extents, frame)
+        self._set_limits(whole.limits)
         if n_axes == 2:
             ellipses = compute_ellipses(outlines.covariances, level)
             self.ellipse_lengths, self.ellipse_angles = ellipses
@@ -143,6 +153,7 @@ class ProjectionDisplay:
             self.ellipse_angles = np.zeros(len(outlines.means))
         self.regions = regions
         self.arrows = arrows
+        self.hexagons: Hexagons | None = None
 
     @classmethod
     def from_estimator(
@@ -155,6 +166,8 @@ class ProjectionDisplay:
         level: float = 0.9,
         decision_regions: bool = False,
         arrows: int = 0,
+        frame: str = "robust",
+        hexagons: bool | None = None,
         max_rows: int | None = MAX_ROWS,
         ax: Any = None,
         draw: bool = True,
@@ -185,12 +198,24 @@ class ProjectionDisplay:
             predictions.
         arrows : int, default=0
             Number of features to draw as arrows, those with the largest effect on the two scores.
-            An arrow starts at the mean and shows the change of the scores, by simple regression,
-            if the feature increases by `factor` standard deviations. The factor is the same for
-            all arrows, so that the longest spans 40% of the plot, and is shown in the legend.
+            Of features with nearly the same direction only the largest is drawn, followed by the
+            number of the others, such as "radius (+3)", and features with an effect of less than
+            15% of the largest are not drawn. An arrow starts at the mean and shows the change of
+            the scores, by simple regression, if the feature increases by `factor` standard
+            deviations. The factor is the same for all arrows, so that the longest spans 40% of the
+            plot, and is shown in the legend.
+        frame : {"robust", "all"}, default="robust"
+            With "robust", a few points that are far from the others do not determine the limits.
+            They are drawn as triangles at the border, and the legend shows their number. Without
+            such points, nothing is cut off. With "all", the limits include all points.
+        hexagons : bool, default=None
+            Whether to draw the numbers of samples in hexagons, in the color of the most frequent
+            class, instead of the samples. By default they are drawn if there are more than 20000
+            samples, unless `max_rows` is None or smaller.
         max_rows : int or None, default=20000
             Maximum number of samples to draw, or None for all. Larger data are subsampled at
             random with a fixed seed, stratified by class, and the title shows both numbers.
+            Hexagons and limits are computed from all samples.
         ax : matplotlib Axes, default=None
             Axes to draw on; by default a new figure is created.
         draw : bool, default=True
@@ -212,16 +237,37 @@ class ProjectionDisplay:
                 f"axes must be one or two indices, got {axes!r}; use PairsDisplay for more."
             )
         projected = project(estimator, X, y, pair, max_rows)
-        display = cls(projected, level=level)
+        display = cls(projected, level=level, frame=frame)
         if (decision_regions or arrows) and len(pair) == 1:
             raise ValueError("decision_regions and arrows need two axes.")
         if check_integer("arrows", arrows):
             display.arrows = make_arrows(estimator, X, pair, arrows, display.limits)
-            display.limits = widen_limits(display.arrows, projected.center, display.limits)
+            limits = widen_limits(display.arrows, projected.center, display.limits)
+            display._set_limits(limits)
         if decision_regions:
             gaussians, codes = projected.gaussians, projected.gaussian_codes
-            display.regions = Regions(*compute_decision_regions(gaussians, codes, display.limits))
+            display.regions = compute_decision_regions(gaussians, codes, display.limits)
+        if hexagons is None:
+            hexagons = max_rows is not None and projected.n_rows > max_rows >= MAX_ROWS
+        display._bin_rows(bool(hexagons) and len(pair) == 2)
         return display.plot(ax, **plot_options) if draw else display
+
+    def _set_limits(self, limits: FloatArray) -> None:
+        self.frame = make_frame(self._projected.scores, limits)
+        self.n_outside = make_frame(self._projected.all_scores, limits).n_outside
+
+    def _bin_rows(self, hexagons: bool) -> None:
+        """Count all rows in hexagons if requested, and release those that are not drawn."""
+        projected = self._projected
+        if hexagons:
+            scores, codes = projected.all_scores, projected.all_codes
+            self.hexagons = bin_hexagons(scores, codes, self.limits)
+        self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
+
+    @property
+    def limits(self) -> FloatArray:
+        """Minimum and maximum of the plot on each axis."""
+        return self.frame.limits
 
     def plot(
         self,
@@ -253,97 +299,64 @@ class ProjectionDisplay:
             raise ValueError("mark_errors needs a classifier and labels y.")
         n_names = min(len(projected.names), MAX_NAMES)
         width = 7.2 + 1.7 * (count_legend_columns(n_names) - 1) if legend else 5.6
+        is_new = ax is None
         ax = get_or_make_axes(ax, (width, 4.8))
+        if legend:
+            entries = make_legend_entries(
+                self, projected, get_theme(ax), gaussians=gaussians, mark_errors=mark_errors
+            )
+            draw_legend_outside(ax, *entries, projected.kind)
+        self._draw_rows(ax, gaussians, mark_errors)
+        set_frame(ax, self.limits, projected.origin)
+        tidy(ax)
+        if projected.scores.shape[1] == 2:
+            if is_new:
+                ax.figure.draw_without_rendering()  # names are placed in the final layout
+            self._draw_names(ax, gaussians)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_rows(self, ax: Any, gaussians: bool, mark_errors: bool) -> None:
+        projected = self._projected
+        points, inside = projected.scores, ~self.frame.is_outside
         styles = make_class_styles(len(projected.names))
-        outlines = get_gaussian_styles(projected)
-        points = projected.scores
+        outlines = get_gaussian_styles(projected, get_theme(ax))
         if points.shape[1] == 1:
             points = draw_strip(ax, projected, self.ellipse_lengths[:, 0], outlines, gaussians)
         else:
             self._draw_plane(ax, outlines, gaussians)
-        draw_rows(ax, points, projected.codes, styles)
-        if mark_errors and projected.wrong is not None and projected.wrong.any():
-            draw_error_rings(ax, points[projected.wrong], len(points))
-        if projected.n_rows > len(projected.scores):
+        if self.hexagons is not None:
+            draw_hexagons(ax, self.hexagons, styles)
+        else:
+            draw_rows(ax, points[inside], projected.codes[inside], styles)
+        if mark_errors and projected.wrong is not None:
+            draw_error_rings(ax, points[projected.wrong & inside], len(points))
+        draw_rows_outside(ax, points, projected.codes, styles, self.frame)
+        if projected.n_rows > len(projected.scores) and self.hexagons is None:
             ax.set_title(f"{len(projected.scores)} of {projected.n_rows} rows drawn", fontsize=10)
-        tidy(ax)
-        if legend:
-            handles, names = self._make_legend_entries(styles, gaussians, mark_errors)
-            draw_legend_outside(ax, handles, names, projected.kind)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_plane(self, ax: Any, outlines: list[Style], gaussians: bool) -> None:
         projected = self._projected
         if self.regions is not None:
             # the colors stand for labels, so they cannot be used for clusters
-            white = Style("#ffffff", "o", True, "-")
+            blank = Style(get_theme(ax).paper, "o")
             n_groups = len(projected.gaussian_names)
-            tints = make_class_styles(n_groups) if projected.same_groups else [white] * n_groups
-            draw_regions(ax, self.regions.grid, self.regions.codes, tints)
+            tints = make_class_styles(n_groups) if projected.same_groups else [blank] * n_groups
+            draw_regions(ax, self.regions, tints)
         if gaussians:
             centers = self.ellipse_means
             draw_ellipses(ax, centers, self.ellipse_lengths, self.ellipse_angles, outlines)
-            names = get_gaussian_badges(projected)
-            if names:
-                draw_badges(ax, centers, names, outlines)
-        if self.arrows is not None:
-            tips = projected.center + self.arrows.factor * self.arrows.shifts
-            shown = format_names(self.arrows.names, MAX_ARROW_LABEL)
-            draw_arrows(ax, projected.center, tips, shown, self.limits)
-        ax.update_datalim(self.limits)
-        ax.margins(0)
-        ax.autoscale_view()
         ax.set_xlabel(projected.axis_labels[0])
         ax.set_ylabel(projected.axis_labels[1])
 
-    def _make_legend_entries(
-        self, styles: list[Style], gaussians: bool, mark_errors: bool
-    ) -> tuple[list[Any], list[str]]:
-        """Return handles and names of the legend."""
-        from matplotlib.lines import Line2D
-
+    def _draw_names(self, ax: Any, gaussians: bool) -> None:
+        """Draw the names of the Gaussians, and the arrows of features."""
         projected = self._projected
-        handles, names = make_row_handles(format_names(projected.names), styles, projected.codes)
-        is_plane = projected.scores.shape[1] == 2
-        if gaussians:
-            handles.append(Line2D([], [], color=INK, linewidth=1.8))
-            shape = "ellipse" if is_plane else "bar"
-            names.append(f"{shape}: {100 * self.level:.3g}% region of a\n{name_outline(projected)}")
-        if mark_errors:
-            ring = {"marker": "o", "markersize": 9, "markerfacecolor": "none"}
-            handles.append(Line2D([], [], linestyle="", color=INK, **ring))  # type: ignore[arg-type]
-            names.append(f"misclassified\n({projected.n_wrong} of {projected.n_rows} rows)")
-        if self.regions is not None:
-            handles.append(Line2D([], [], color="#888888", linewidth=0.8))
-            names.append("decision boundary\non these two axes")
+        names = get_gaussian_names(projected) if gaussians else []
+        boxes = None
+        if names:
+            styles = get_gaussian_styles(projected, get_theme(ax))
+            boxes = draw_labels(ax, self.ellipse_means, names, styles)
         if self.arrows is not None:
-            handles.append(
-                Line2D([], [], color=INK, marker=r"$\rightarrow$", markersize=14, linestyle="")
-            )
-            names.append(f"{self.arrows.factor:.2g} standard deviations\nof a column")
-        return handles, names
-
-
-def name_outline(projected: ProjectedRows) -> str:
-    """Return what an ellipse stands for."""
-    if projected.outlines.merged:
-        return "class (as one Gaussian)"
-    return "Gaussian of the model" if projected.same_groups else "Gaussian of a cluster"
-
-
-def get_gaussian_styles(projected: ProjectedRows) -> list[Style]:
-    """Return styles of the ellipses: those of their classes, or black if groups differ."""
-    codes = projected.outlines.codes
-    if not projected.same_groups:
-        return [Style(INK, "o", True, "-")] * len(codes)
-    styles = make_class_styles(len(projected.names))
-    return [styles[code] for code in codes]
-
-
-def get_gaussian_badges(projected: ProjectedRows) -> list[str]:
-    """Return names to draw at the means, or an empty list if one is too long."""
-    names = [name.removeprefix("cluster ") for name in projected.gaussian_names]
-    if max(map(len, names)) > MAX_BADGE_LENGTH:
-        return []
-    return [format_names([names[code]])[0] for code in projected.outlines.codes]
+            tips = projected.center + self.arrows.factor * self.arrows.shifts
+            draw_arrows(ax, projected.center, tips, label_arrows(self.arrows), boxes)

@@ -1,0 +1,117 @@
+"""Fits for several numbers of clusters: selection, comparison of halves, and noise."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from opgd._fit.cluster_numbers import select_number, tabulate_fits, try_numbers
+from opgd._fit.mixture_fit import MixtureFit, MixtureSettings, Monitor, fit_number
+from opgd._fit.mixture_init import Starts
+from opgd._fit.noise import Noise, estimate_noise, find_outlying
+from opgd._fit.problem import frame_samples
+from opgd._fit.refinement import RefinedMixture
+from opgd._fit.regularizer import Regularizer
+from opgd._fit.resolution import describe_resolution, drop_rounding_errors, measure_resolution
+from opgd._fit.stability import compare_halves
+from opgd._utils.labels import to_label_array
+from opgd.core.engines import Engine, RowEngine
+from opgd.core.types import AnyArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples with positive weight, and how to obtain their first mixture."""
+
+    engine: Engine
+    init: Any  # as in `OPGDMixture`
+
+    def select(self, retained: AnyArray) -> "Samples":
+        """Return the samples of a mask, (n,)."""
+        rows = self.engine.select_rows(np.flatnonzero(retained))
+        return Samples(rows, select_init(self.init, retained))
+
+    def require_memory(self, parameter: str) -> RowEngine:
+        """Return the engine; raise TypeError if the samples are on a Dask cluster."""
+        if not isinstance(self.engine, RowEngine):
+            raise TypeError(
+                f"{parameter} needs samples in memory; with Dask input, set {parameter}=False."
+            )
+        return self.engine
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The selected fit, criteria of all numbers of clusters, notes on features, and noise."""
+
+    fit: MixtureFit
+    selection: dict[str, AnyArray]
+    notes: list[str]
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Selection of the number of clusters for given settings."""
+
+    settings: MixtureSettings
+    monitor: Monitor
+    seed: int
+    stop: bool  # whether to stop when further numbers are no better
+    stability: bool
+    names: list[str]  # of the features
+
+    def select(self, samples: Samples, numbers: list[int]) -> Outcome:
+        """Fit each number of clusters, and return the best fit by the criterion."""
+        starts, notes = self._make_starts(samples)
+        fits = list(
+            try_numbers(
+                lambda number: fit_number(starts, self.settings, self.monitor, number),
+                numbers,
+                stop=self.stop,
+            )
+        )
+        selection = tabulate_fits(fits)
+        if self.stability:
+            tried = list(selection["n_clusters"])
+            selection["agreement"] = self._compare_halves(samples, tried)
+        return Outcome(fits[select_number(selection)], selection, notes)
+
+    def separate_noise(self, samples: Samples, numbers: list[int], share: float | None) -> Outcome:
+        """Select the number of clusters without outlying samples, then fit it without noise."""
+        engine = samples.require_memory("noise")
+        selected = self.select(samples.select(~find_outlying(frame_samples(engine))), numbers)
+        retained = estimate_noise(engine, selected.fit.refined.density, share).retained
+        outcome = self.select(samples.select(retained), [selected.fit.n_clusters])
+        noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
+        return replace(outcome, selection=selected.selection, noise=noise)
+
+    def _make_starts(self, samples: Samples) -> tuple[Starts, list[str]]:
+        """Sphere the samples and bound variances; return notes about features as well."""
+        frame, strength = frame_samples(samples.engine), self.settings.regularization
+        regularizer, notes = Regularizer(0.0), list[str]()
+        if strength > 0:
+            resolution = measure_resolution(samples.engine)
+            frame, residual = drop_rounding_errors(frame, resolution)
+            notes = describe_resolution(resolution, residual, self.names)
+            regularizer = Regularizer(strength, resolution.floor(frame))
+        n_init, seed = self.settings.n_init, self.seed
+        return Starts(frame, regularizer, samples.init, n_init, seed), notes
+
+    def _compare_halves(self, samples: Samples, numbers: list[int]) -> FloatArray:
+        """Return the agreement between fits to two halves of the samples, by number."""
+        engine = samples.require_memory("stability")
+
+        def fit_half(half: AnyArray, number: int) -> RefinedMixture:
+            starts, _ = self._make_starts(samples.select(half))
+            return fit_number(starts, self.settings, self.monitor, number).refined
+
+        return compare_halves(engine, fit_half, numbers, self.seed)
+
+
+def select_init(init: Any, present: AnyArray) -> Any:
+    """Return the labels or responsibilities of the selected samples; any other `init` as it is."""
+    if np.ndim(init) == 0 or len(init) != len(present):
+        return init
+    labels = to_label_array(init, "init") if np.ndim(init) == 1 else np.asarray(init)
+    return labels[present]
