@@ -15,11 +15,13 @@ from opgd.inspection.estimators import (
     select_gaussians,
     standardize_rows,
 )
+from opgd.inspection.frames import choose_frame
 from opgd.inspection.group_means import GroupMeans, compute_group_means
 from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
-from opgd.inspection.palette import COLORS, SYMBOLS
+from opgd.inspection.palette import STYLES
 from opgd.inspection.pipelines import OriginalColumns
 from opgd.inspection.projected import make_outlines
+from opgd.inspection.regions import compute_region_radius
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
 from opgd.inspection.tour import compute_principal_axes
@@ -38,7 +40,8 @@ MAX_AXES = 10
 MAX_GAUSSIANS = 120
 MAX_PROFILED = 60
 MAX_PROFILED_GROUPS = 100
-N_STYLES = 40
+LEVEL = 0.9
+"""Probability inside of the ellipses."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ def make_page_data(
     axis_names = _label_axes(estimator, len(coefficients))
     missing = np.isnan(picture.cells[drawn])
     packed = pack_columns(picture.rows[drawn], columns, missing)
+    gaussians = _make_gaussians(estimator, len(coefficients))
+    groups = picture.groups[drawn]
     tour = None
     if with_tour:
         tour = make_tour_data(
@@ -97,11 +102,13 @@ def make_page_data(
         "rows": pack(drawn, "int32"),
         "names": None if picture.names is None else [picture.names[i] for i in drawn],
         "axes": [
-            pack_centered(values) | {"name": name}
-            for values, name in zip(scores[drawn].T, axis_names, strict=True)
+            pack_centered(values)
+            | {"name": name, "frame": _frame(values, groups, _find_ends(gaussians, i))}
+            for i, (values, name) in enumerate(zip(scores[drawn].T, axis_names, strict=True))
         ],
         "pca": [
-            pack_centered(values) | {"name": f"principal component {i + 1}"}
+            pack_centered(values)
+            | {"name": f"principal component {i + 1}", "frame": _frame(values, groups)}
             for i, values in enumerate(pca.T)
         ],
         "columns": [column | {"name": names[j]} for column, j in zip(packed, columns, strict=True)],
@@ -114,12 +121,26 @@ def make_page_data(
         ],
         "tour": tour,
         "profile": _make_profile(estimator, picture, scores, axis_names),
-        "gaussians": _make_gaussians(estimator, len(coefficients)),
-        "styles": [
-            {"color": COLORS[k % len(COLORS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
-            for k in range(N_STYLES)
-        ],
+        "gaussians": gaussians,
+        "styles": [{"color": style.color, "symbol": style.symbol} for style in STYLES],
     }
+
+
+def _frame(values: AnyArray, groups: IntArray, ends: FloatArray | None = None) -> list[float]:
+    """Return limits of an axis that extreme values do not determine."""
+    points = np.asarray(values, dtype=np.float64)[:, None]
+    limits: list[float] = choose_frame(points, groups, ends).limits[:, 0].tolist()
+    return limits
+
+
+def _find_ends(gaussians: dict[str, Any] | None, axis: int) -> FloatArray | None:
+    """Return the ends of the ellipses on an axis, (2 * n_outlines, 1)."""
+    if gaussians is None:
+        return None
+    means = np.array(gaussians["means"])[:, axis]
+    deviations = np.sqrt(np.array(gaussians["covariances"])[:, axis, axis])
+    reach = compute_region_radius(LEVEL, 2) * deviations
+    return np.concatenate([means - reach, means + reach])[:, None]
 
 
 def _label_axes(estimator: Any, n_axes: int) -> list[str]:
