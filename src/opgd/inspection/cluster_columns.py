@@ -19,6 +19,14 @@ class ColumnProfile:
     name: str
     cells: list[str]  # by cluster: a mean, or the most frequent word with its share
     differences: list[float]  # from the other clusters, in standard deviations
+    is_number: bool = True
+
+    def describe(self, cluster: int) -> str:
+        """Return what the column is in a cluster, such as "low age (31)" or "plan gold (98%)"."""
+        if not self.is_number:
+            return f"{self.name} {self.cells[cluster]}"
+        side = "high" if self.differences[cluster] > 0 else "low"
+        return f"{side} {self.name} ({self.cells[cluster]})"
 
     @property
     def strength(self) -> float:
@@ -65,7 +73,7 @@ def profile_clusters_by_column(
         if entry.column in columns
     }
     found = list(columns.values()) + [
-        ColumnProfile(name, [f"{mean:.4g}" for mean in means[:, j]], differences[:, j].tolist())
+        ColumnProfile(name, [_format(mean) for mean in means[:, j]], differences[:, j].tolist())
         for j, name in enumerate(names)
         if name not in covered
     ]
@@ -82,13 +90,15 @@ def profile_clusters_by_column(
     return ClusterProfiles(found[:MAX_COLUMNS], lines, len(found))
 
 
+def _format(mean: float) -> str:
+    return f"{mean:.4g}".replace("-", "\u2212")
+
+
 def _describe(columns: list[ColumnProfile], cluster: int) -> list[str]:
     """Return the three columns with the largest differences of at least 0.8 in words."""
     strongest = sorted(columns, key=lambda column: -abs(column.differences[cluster]))[:3]
     return [
-        f"{column.name} {column.cells[cluster]}"
-        for column in strongest
-        if abs(column.differences[cluster]) >= 0.8
+        column.describe(cluster) for column in strongest if abs(column.differences[cluster]) >= 0.8
     ]
 
 
@@ -120,7 +130,7 @@ def _profile_column(name: str, cells: WordCells, codes: IntArray, n_clusters: in
         spread = np.sqrt((inside * (1 - inside) + outside * (1 - outside)) / 2)
         steps = (inside - outside) / np.maximum(spread, 0.1)
         differences.append(float(steps[np.argmax(np.abs(steps))]))
-    return ColumnProfile(name, texts, differences)
+    return ColumnProfile(name, texts, differences, is_number=False)
 
 
 def _count_shares(codes: AnyArray, n_words: int) -> FloatArray:

@@ -72,6 +72,7 @@ class Summary:
     n_doubtful: int
     doubtful_held_out: bool  # whether their probabilities come from cross-validation
     far: list[ListedRow]
+    n_far: int
     clusters: Clusters | None
     profiles: ClusterProfiles | None
     n_noise: int
@@ -191,6 +192,7 @@ def summarize(
         n_doubtful=n_doubtful,
         doubtful_held_out=performance.held_out is not None,
         far=list_far_rows(fitted_rows),
+        n_far=int(np.sum(typicality * len(rows) < 1)),
         clusters=clusters,
         profiles=profiles,
         n_noise=n_noise,

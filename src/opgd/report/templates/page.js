@@ -19,7 +19,11 @@ const report = (() => {
       if (values === null) {
         const raw = unpack(packed);
         values = new Float64Array(raw.length);
-        for (let i = 0; i < raw.length; i++) values[i] = packed.offset + packed.step * raw[i];
+        const smallest = 1e-7 * Math.abs(packed.offset); // of the digits that the packed values have
+        for (let i = 0; i < raw.length; i++) {
+          const value = packed.offset + packed.step * raw[i];
+          values[i] = Math.abs(value) < smallest ? 0 : value;
+        }
       }
       return values;
     };
@@ -85,12 +89,16 @@ const report = (() => {
     contents.open = false;
     contents.addEventListener("click", (event) => { if (event.target.closest("a")) contents.open = false; });
   }
+  byId("more-columns")?.addEventListener("click", () => {
+    byId("profile").classList.add("all");
+    byId("more-columns").remove();
+  });
   let beforePrint;
   addEventListener("beforeprint", () => { beforePrint = document.documentElement.dataset.theme; setTheme("light"); });
   addEventListener("afterprint", () => setTheme(beforePrint));
   const onTheme = (listener) => listeners.push(listener);
 
   return {
-    data, byId, unpack, lazyNumbers, shortText, element, formatNumber, style, onTheme, showTheme, saveFile,
+    data, byId, unpack, lazyNumbers, shortText, element, formatNumber, style, onTheme, showTheme, isDark, saveFile,
   };
 })();

@@ -54,8 +54,8 @@ report.parallel = (() => {
         const x = placeOf(k, quantities.length, s), [low, high] = rangeOf(quantity), active = document.activeElement === byId("parallel-plot") && k === focus;
         pen.path([[x, s.top], [x, s.top + s.height]], { stroke: style(active ? "--accent" : "--soft"), width: active ? 2.4 : 1.2 });
         const end = k === 0 ? "start" : k === quantities.length - 1 ? "end" : "middle";
-        const longest = Math.max(6, Math.floor((Math.min(room, 190) * (end === "middle" ? 1 : 0.8)) / 7.4));
-        pen.text(end === "middle" ? x : end === "start" ? 2 : s.left + s.width + 42, s.top - 28, shortText(quantity.name, longest), { color: style("--ink"), size: 12, weight: 600, anchor: end });
+        const longest = Math.max(6, Math.floor((Math.min(room, 190) * (end === "middle" ? 1 : 0.8)) / 8.8));
+        pen.text(end === "middle" ? x : end === "start" ? 2 : s.left + s.width + 42, s.top - 28, shortText(quantity.kind === "axis" ? quantity.name.replace(/ \(.*$/, "") : quantity.name, longest), { color: style("--ink"), size: 12, weight: 600, anchor: end });
         pen.text(x, s.top - 11, formatNumber(high), { color: style("--soft"), size: 11 });
         pen.text(x, s.top + s.height + 13, formatNumber(low), { color: style("--soft"), size: 11 });
         const brush = brushes.get(quantity);

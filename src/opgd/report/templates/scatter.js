@@ -56,7 +56,7 @@ report.scatter = (() => {
     groups.forEach((group) => counts.set(group, (counts.get(group) ?? 0) + 1));
     means.forEach((mean, g) => {
       if (!isShown(groups[g]) || (counts.get(groups[g]) > 1 && groups.indexOf(groups[g]) !== g)) return;
-      const text = shortText(names[groups[g]], 18), width = report.draw.measure(text, 12, 650), x = s.x(mean[place.x]), y = s.y(mean[place.y]);
+      const text = shortText(names[groups[g]].replace(/^cluster /, ""), 18), width = report.draw.measure(text, 12, 650), x = s.x(mean[place.x]), y = s.y(mean[place.y]);
       const free = [0, 14, -14, 28, -28, 42, -42].find((step) => !taken.some(([u, v, w]) => Math.abs(u - x) < (w + width) / 2 + 3 && Math.abs(v - y - step) < 14));
       if (free === undefined || x < s.left || x > s.left + s.width) return;
       taken.push([x, y + free, width]);
