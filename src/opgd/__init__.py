@@ -11,7 +11,7 @@ if _typing.TYPE_CHECKING:
     from opgd.decisions import CostSensitiveClassifier
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
-    from opgd.report import write_report
+    from opgd.report import explore, write_report
     from opgd.semi_supervised import OPGDSemiSupervised
     from opgd.table_encoder import TableEncoder
 
@@ -26,6 +26,7 @@ __all__ = [
     "TableEncoder",
     "__version__",
     "compare",
+    "explore",
     "load_model",
     "save_model",
     "write_report",
@@ -41,6 +42,7 @@ _MODULES = {
     "OPGDSemiSupervised": "opgd.semi_supervised",
     "TableEncoder": "opgd.table_encoder",
     "compare": "opgd.comparison",
+    "explore": "opgd.report",
     "load_model": "opgd.model_file",
     "save_model": "opgd.model_file",
     "write_report": "opgd.report",

@@ -168,7 +168,7 @@ def test_the_version_is_one():
 
 def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
     pytest.importorskip("rich")
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 pytest.importorskip("typer")
-pytest.importorskip("plotly")
+pytest.importorskip("jinja2")
 pytest.importorskip("safetensors")
 
 WATCH = """

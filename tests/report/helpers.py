@@ -12,6 +12,9 @@ def unpack(packed):
     return raw if "offset" not in packed else packed["offset"] + packed["step"] * raw.astype(float)
 
 
-def read_page_data(path):
-    text = path.read_text("utf-8")
+def read_text_data(text):
     return json.loads(re.search(r'id="data">(.*?)</script>', text, flags=re.S).group(1))
+
+
+def read_page_data(path):
+    return read_text_data(path.read_text("utf-8"))

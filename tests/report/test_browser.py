@@ -2,22 +2,17 @@
 
 import csv
 import io
-import os
-import shutil
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from opgd import OPGDClassifier, OPGDMixture, write_report
+from opgd import OPGDClassifier, OPGDMixture, explore, write_report
 from opgd.inspection.estimators import standardize_rows
-from opgd.inspection.tour import compute_principal_axes, make_tour
-from tests.inspection.tours import tour_matrices
+from opgd.inspection.palette import SYMBOLS
+from tests.report.browser import Tab, launch, require_browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium: the report is not tried in a browser", allow_module_level=True)
-playwright = pytest.importorskip("playwright.sync_api", reason="no playwright to drive chromium")
+playwright = require_browser()
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 COLUMNS = [
@@ -26,46 +21,19 @@ COLUMNS = [
 ]  # fmt: skip
 CLASSES = np.array([ATTACK + "{{7*7}}", '=HYPERLINK("x")', "m" * 300])
 WIDTHS = (1280, 390)
-
-
-class Tab:
-    """A page of a report, and all that went wrong on it."""
-
-    def __init__(self, browser, path, **options):
-        self.context = browser.new_context(offline=True, accept_downloads=True, **options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(30_000)
-        self.troubles = []
-        self.page.on("console", lambda message: self.troubles.append(message.text))
-        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
-        self.page.on("dialog", self.refuse)
-        self.page.on("request", self.look_at)
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready]")
-
-    def refuse(self, dialog):
-        self.troubles.append(f"dialog {dialog.message}")
-        dialog.dismiss()
-
-    def look_at(self, request):
-        if not request.url.startswith(("file:", "data:", "blob:")):
-            self.troubles.append(f"asks for {request.url}")
-
-    def ask(self, script, *arguments):
-        return self.page.evaluate(script, *arguments)
-
-    def settle(self):
-        """Wait until pictures are drawn: a frame, and the one after it."""
-        self.ask("() => new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))")
+SELECTED = "() => [...opgdReport.rows.state.selected].sort((a, b) => a - b)"
+SHOWN = "() => opgdReport.rows.visibleParts().map(part => part.code).sort()"
+PIXELS = """() => {
+    const area = opgdReport.scatter.chart.canvas.getBoundingClientRect();
+    const [xs, ys] = opgdReport.scatter.pixels();
+    return Array.from(xs, (x, i) => [area.left + x, area.top + ys[i]]);
+}"""
 
 
 @pytest.fixture(scope="module")
 def browser():
-    arguments = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        arguments.append("--no-sandbox")  # chromium has none for root
     with playwright.sync_playwright() as driver:
-        own = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        own = launch(driver)
         yield own
         own.close()
 
@@ -86,7 +54,8 @@ def model(rows):
 @pytest.fixture(scope="module")
 def tab(browser, rows, model, tmp_path_factory):
     path = tmp_path_factory.mktemp("browser") / "report.html"
-    write_report(model, *rows, path=path, title=f"{ATTACK} {{{{7*7}}}} {'t' * 300}")
+    title = f"{ATTACK} {{{{7*7}}}} {'t' * 300}"
+    write_report(model, *rows, path=path, title=title, cv=2, comparison=None)
     own = Tab(browser, path, viewport={"width": 1280, "height": 900})
     yield own
     own.context.close()
@@ -106,7 +75,8 @@ def test_page_opens_and_names_are_text(tab):
     assert tab.page.locator("#legend bdi").first.inner_text().startswith("</script><img")
     options = tab.page.locator("#color option").all_inner_texts()
     assert {ATTACK, "{{7*7}}", "%{x}", "<b>bold</b>&amp;"} <= set(options)
-    assert tab.ask("() => opgdReport.pointType") == "scattergl"
+    shapes = tab.ask("() => Object.keys(opgdReport.draw.SHAPES)")
+    assert {symbol.removesuffix("-open") for symbol in SYMBOLS} <= set(shapes)
 
 
 def test_nothing_is_wider_than_the_window(tab):
@@ -117,61 +87,96 @@ def test_nothing_is_wider_than_the_window(tab):
     tab.page.set_viewport_size({"width": 1280, "height": 900})
 
 
+def test_the_contents_lead_to_every_section(tab):
+    links = tab.page.locator("nav a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    sections = tab.page.locator("main > section").evaluate_all("all => all.map(s => '#' + s.id)")
+    assert sorted(links) == sorted(sections)
+
+
 def test_axes_and_colors_can_be_chosen(tab, rows, model):
     X, _ = rows
-    scores = model.transform(X)
-    drawn = "() => document.getElementById('plot').data.slice(0, 3).flatMap(t => [...t.x])"
-    assert np.allclose(np.sort(tab.ask(drawn)), np.sort(scores[:, 0]), atol=1e-4)
+    scores = model.transform(X) - model.components_ @ model._coordinates.center
+    drawn = "key => [...opgdReport.scatter.coordinates[opgdReport.scatter.place[key]].numbers()]"
+    assert np.allclose(tab.ask(drawn, "x"), scores[:, 0], atol=1e-4)
     tab.page.select_option("#x", "2")
-    tab.settle()
-    assert np.allclose(np.sort(tab.ask(drawn)), np.sort(scores[:, 2]), atol=1e-4)
-    title = "() => document.querySelector('#plot .xtitle').textContent"
-    for name in (ATTACK, "<b>bold</b>&amp;", "%{x}"):  # a column as an axis, its name as its title
+    assert np.allclose(tab.ask(drawn, "x"), scores[:, 2], atol=1e-4)
+    for name in (ATTACK, "<b>bold</b>&amp;", "%{x}"):
         tab.page.select_option("#x", label=name)
-        tab.settle()
-        assert tab.ask(title) == name
         tab.page.select_option("#color", label=name)
         tab.settle()
-        values = tab.ask("() => [...document.getElementById('plot').data[0].marker.color]")
-        assert np.allclose(values, X[name], rtol=1e-5)
+        assert np.allclose(tab.ask(drawn, "x"), X[name], rtol=1e-5)
+        x = np.array(tab.ask(PIXELS))[:, 0]
+        assert np.corrcoef(x, X[name])[0, 1] > 0.9999  # pixels are linear in the values
+        picture = tab.ask("() => opgdReport.scatter.chart.toSVG()")
+        assert "<img" not in picture
+        assert "<b>" not in picture
     assert tab.page.locator("#legend").is_hidden()
-    assert tab.ask("() => document.querySelectorAll('#plot a, #plot b, #plot img').length") == 0
     tab.page.select_option("#x", "0")
     tab.page.select_option("#color", "0")
     tab.settle()
 
 
+def test_the_view_is_zoomed_moved_and_reset(tab):
+    view = "() => opgdReport.scatter.chart.getScale().range"
+    home = tab.ask(view)
+    area = tab.show("#plot")
+    x, y = area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+    tab.drag((x, y), (x + 100, y + 100))
+    zoomed = tab.ask(view)
+    assert zoomed[1] - zoomed[0] < 0.2 * (home[1] - home[0])
+    assert tab.page.locator("#outside").is_visible()
+    tab.page.keyboard.press("ArrowRight")
+    tab.settle()
+    moved = tab.ask(view)
+    assert moved[0] > zoomed[0]
+    assert moved[1] - moved[0] == pytest.approx(zoomed[1] - zoomed[0])
+    tab.page.keyboard.press("-")
+    tab.settle()
+    assert tab.ask(view)[1] > moved[1]
+    tab.page.keyboard.press("0")
+    tab.settle()
+    assert tab.ask(view) == home
+
+
 def test_a_legend_entry_isolates_its_class(tab):
-    shown = "() => opgdReport.scatter.state.parts.map(part => part.code)"
     entry = tab.page.locator("#legend button").nth(1)
     entry.focus()
     tab.page.keyboard.press("Enter")
-    assert tab.ask(shown) == [1]
+    assert tab.ask(SHOWN) == [1]
     assert entry.get_attribute("aria-pressed") == "true"
     assert tab.page.locator("#legend button[aria-pressed=false]").count() == 2
+    assert tab.page.locator("#tour [aria-pressed=false]").count() == 2  # one state for all views
     tab.page.locator("#legend button").nth(2).click(modifiers=["Shift"])
-    assert sorted(tab.ask(shown)) == [1, 2]
-    entry.click(modifiers=["Shift"])
+    assert tab.ask(SHOWN) == [1, 2]
+    tab.page.locator("#legend button").nth(1).click(modifiers=["Shift"])
     tab.page.locator("#legend button").nth(2).click()
-    assert sorted(tab.ask(shown)) == [0, 1, 2]
-    tab.settle()
+    assert tab.ask(SHOWN) == [0, 1, 2]
 
 
-def test_rows_are_selected_with_the_mouse_and_downloaded(tab, rows):
-    tab.page.locator("#tools input[value=select]").check()
-    box = tab.page.locator("#plot .nsewdrag").first
-    box.scroll_into_view_if_needed()
-    area = box.bounding_box()
-    tab.page.mouse.move(area["x"] + 3, area["y"] + 3)
-    tab.page.mouse.down()
-    corner = area["x"] + area["width"] * 0.6, area["y"] + area["height"] - 3
-    tab.page.mouse.move(*corner, steps=4)
-    tab.page.mouse.up()
-    tab.page.wait_for_selector("#download:enabled")
-    tab.settle()
-    selected = sorted(tab.ask("() => [...opgdReport.scatter.state.selected]"))
-    assert 10 < len(selected) < 178
+def test_rows_are_selected_everywhere_and_downloaded(tab, rows):
+    for tool in ("lasso", "select"):
+        tab.page.locator(f"#tools input[value={tool}]").check()
+        area = tab.show("#plot")
+        left, top = area["x"] + 70, area["y"] + 15
+        right, bottom = area["x"] + 0.6 * area["width"], area["y"] + area["height"] - 60
+        tab.page.mouse.move(left, top)
+        tab.page.mouse.down()
+        for corner in ((right, top), (right, bottom), (left, bottom))[tool == "select" :]:
+            tab.page.mouse.move(*corner)
+            if tool == "select":
+                break
+        tab.page.mouse.up()
+        tab.settle()
+        places = np.array(tab.ask(PIXELS))
+        inside = np.all((places >= [left, top]) & (places <= [right, bottom]), axis=1)
+        selected = tab.ask(SELECTED)
+        assert selected == np.flatnonzero(inside).tolist()
+        assert 10 < len(selected) < 178
     assert tab.page.locator("#selected").inner_text().startswith(f"{len(selected)} rows selected")
+    tab.page.locator("#rows-selected").check()
+    assert f"of {len(selected)} rows" in tab.page.locator("#rows-count").inner_text()
+    assert tab.page.locator("#rows-table input:checked").count() == 12
+    tab.page.locator("#rows-selected").uncheck()
     with tab.page.expect_download() as download:
         tab.page.locator("#download").click()
     assert download.value.suggested_filename == "selected_rows.csv"
@@ -185,33 +190,64 @@ def test_rows_are_selected_with_the_mouse_and_downloaded(tab, rows):
     assert [line[2] for line in lines] == expected
     tab.page.locator("#clear").click()
     assert tab.page.locator("#download").is_disabled()
+    tab.page.locator("#tools input[value=zoom]").check()
 
 
 def test_all_shown_rows_are_selected_by_the_keyboard(tab):
     tab.page.locator("#select-shown").focus()
     tab.page.keyboard.press("Enter")
-    assert tab.ask("() => opgdReport.scatter.state.selected.size") == 178
+    assert len(tab.ask(SELECTED)) == 178
+    tab.page.locator("#clear").click()
+
+
+def test_ranges_of_parallel_coordinates_select_rows(tab, rows, model):
+    area = tab.show("#parallel-plot")
+    x, top, bottom = area["x"] + 44, area["y"] + 40, area["y"] + area["height"] - 26
+    tab.drag((x, top - 2), (x + 3, (top + bottom) / 2))
+    score = model.transform(rows[0])[:, 0]
+    share = (score - score.min()) / np.ptp(score)
+    selected = np.isin(np.arange(178), tab.ask(SELECTED))
+    assert np.array_equal(
+        selected[np.abs(share - 0.5) > 0.02], (share > 0.5)[np.abs(share - 0.5) > 0.02]
+    )
+    tab.page.locator("#parallel-plot").focus()
+    tab.page.keyboard.press("Escape")
+    assert tab.ask(SELECTED) == []
+    tab.page.keyboard.press("ArrowRight")
+    tab.page.keyboard.press("ArrowUp")
+    assert 0 < len(tab.ask(SELECTED)) < 178
+    tab.page.keyboard.press("Escape")
+    tab.page.select_option("#parallel-kind", "columns")
+    tab.settle()
+    tab.page.select_option("#parallel-kind", "axes")
+
+
+def test_the_table_is_sorted_and_selects_rows(tab):
+    button = tab.page.locator("#rows-table thead button", has_text="typicality")
+    button.focus()
+    tab.page.keyboard.press("Enter")
+    typicality = np.array(tab.ask("() => [...opgdReport.rows.values[1].numbers()]"))
+    assert tab.ask("() => opgdReport.table.getOrder()[0]") == int(np.argmin(typicality))
+    tab.page.locator("#rows-next").click()
+    assert tab.page.locator("#rows-count").inner_text().startswith("13\u201324 of 178")
+    tab.page.locator("#rows-table tbody input").nth(2).check()
+    assert tab.ask(SELECTED) == [int(np.argsort(typicality, kind="stable")[14])]
+    assert tab.page.locator("#selected").inner_text().startswith("1 row selected")
     tab.page.locator("#clear").click()
 
 
 def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
     X, y = rows
-    tab.ask("() => document.getElementById('plot').scrollIntoView({behavior: 'instant'})")
-    tab.settle()
-    point = tab.ask(
-        """() => {
-            const plot = document.getElementById('plot'), {xaxis, yaxis} = plot._fullLayout;
-            const area = plot.querySelector('.nsewdrag').getBoundingClientRect();
-            const own = plot.data[0];
-            return [area.left + xaxis.d2p(own.x[0]), area.top + yaxis.d2p(own.y[0])];
-        }"""
-    )
+    tab.show("#plot")
+    point = tab.ask(PIXELS)[0]
     tab.page.mouse.move(point[0] + 40, point[1])
     tab.page.mouse.move(*point, steps=3)
     tip = tab.page.locator("#tip")
     tip.wait_for(state="visible")
     assert "=row" in tip.inner_text()
     assert tip.locator("img, b").count() == 0
+    tab.page.mouse.click(*point)
+    assert "Row 0 (=row0<i>)" in tab.page.locator("#details").inner_text()
     tab.page.mouse.move(5, 5)
     tab.page.fill("#find", "17")
     tab.page.keyboard.press("Enter")
@@ -224,23 +260,112 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
     assert "not among the rows" in details.inner_text()
 
 
+def test_listed_rows_lead_to_the_projection(tab):
+    button = tab.page.locator("#check [data-row]").first
+    button.click()
+    row = int(button.get_attribute("data-row"))
+    assert tab.ask("() => opgdReport.rows.positions[opgdReport.rows.state.marked]") == row
+
+
+def get_points(tab):
+    return np.array(tab.ask("() => opgdReport.tour.points().map(values => [...values])")).T
+
+
+def get_coefficients(tab):
+    script = """() => {
+        const { frame, inside } = opgdReport.tour.getView();
+        return [...frame, ...opgdReport.tour.apply(frame, inside)].map(values => [...values]);
+    }"""
+    return np.array(tab.ask(script))
+
+
 def test_the_tour_ends_at_the_scores(tab, rows, model):
     standardized = standardize_rows(model, rows[0].to_numpy())
-    coefficients = (model.components_ * model._coordinates.scale)[:2]
-    tour, axes = make_tour(compute_principal_axes(standardized), coefficients)
-    pca, scores = standardized @ axes.T, standardized @ coefficients.T
+    scores = standardized @ (model.components_ * model._coordinates.scale).T
     slider = tab.page.locator("#tour-slider")
     slider.focus()
-    for key, t in (("Home", 0.0), ("ArrowRight", 0.01), ("End", 1.0)):
-        tab.page.keyboard.press(key)
-        tab.settle()
-        assert float(slider.input_value()) == t
-        first, second = tour_matrices(tour, t)
-        expected = pca @ first + scores @ second
-        found = np.array(tab.ask("t => opgdReport.tour.picture(t).map(own => [...own])", t)).T
-        assert np.allclose(found, expected, atol=1e-4)
-        drawn = tab.ask("() => opgdReport.tour.plot.data.flatMap(own => [...own.x])")
-        assert np.allclose(np.sort(drawn), np.sort(expected[:, 0]), atol=1e-4)
+    tab.page.keyboard.press("End")
+    assert np.allclose(get_points(tab), scores[:, :2], atol=1e-4)
+    previous = get_points(tab)
+    for _ in range(5):  # small rotations of an orthonormal frame
+        tab.page.keyboard.press("ArrowLeft")
+        frame = get_coefficients(tab)[:2]
+        assert np.allclose(frame @ frame.T, np.eye(2), atol=1e-9)
+        points = get_points(tab)
+        assert 0 < np.abs(points - previous).max() < 0.1 * np.abs(points).max()
+        previous = points
+    tab.page.keyboard.press("Home")
+    variances = np.linalg.svd(standardized, compute_uv=False)[:2] ** 2 / 178
+    assert np.allclose(get_points(tab).var(axis=0), variances, rtol=1e-3)
+
+
+def test_the_tour_goes_to_other_planes(tab, rows, model):
+    scores = (
+        standardize_rows(model, rows[0].to_numpy())
+        @ (model.components_ * model._coordinates.scale).T
+    )
+    tab.page.select_option("#tour-to", label="axes 2 and 3")
+    tab.page.locator("#tour-slider").focus()
+    tab.page.keyboard.press("End")
+    assert np.allclose(get_points(tab), scores[:, 1:], atol=1e-4)
+    tab.page.emulate_media(reduced_motion="no-preference")
+    tab.page.select_option("#tour-to", label="axes 1 and 2")
+    tab.page.wait_for_function("() => document.getElementById('tour-slider').value === '1'")
+    assert np.allclose(get_points(tab), scores[:, :2], atol=1e-4)
+    tab.page.emulate_media(reduced_motion="reduce")
+
+
+def test_an_arrow_is_dragged_and_moved_by_keys(tab):
+    tab.show("#tour-plot")
+    box = tab.page.locator("#tour-plot").bounding_box()
+    arrow = tab.ask("() => opgdReport.tour.arrows()[0]")
+    start = box["x"] + arrow["x"], box["y"] + arrow["y"]
+    goal = tab.ask(
+        """() => { const s = opgdReport.tour.chart.getScale(), a = opgdReport.tour.arrows()[0];
+        return [(a.x + s.x(0)) / 2 + 30, (a.y + s.y(0)) / 2]; }"""
+    )
+    tab.drag(start, (box["x"] + goal[0], box["y"] + goal[1]))
+    origin = tab.ask(
+        "() => [opgdReport.tour.chart.getScale().x(0), opgdReport.tour.chart.getScale().y(0)]"
+    )
+    first, second, x, y = get_coefficients(tab)
+    j = arrow["j"]
+    wanted = np.array([goal[0] - origin[0], origin[1] - goal[1]]) / arrow["length"]
+    assert np.allclose([x[j], y[j]], wanted, rtol=0.02)
+    assert np.allclose([first @ first, second @ second, first @ second], [1, 1, 0], atol=1e-9)
+    assert tab.page.locator("#tour-from").input_value() == "dragged"
+    tab.page.locator("#tour-plot").focus()
+    tab.page.keyboard.press("ArrowUp")
+    assert get_coefficients(tab)[3][j] > y[j]
+    tab.page.locator("#tour-slider").focus()
+    tab.page.keyboard.press("End")
+
+
+def test_two_classes_are_compared_by_their_means(tab, rows):
+    X, y = rows
+    tab.page.select_option("#first-group", "0")
+    tab.page.select_option("#second-group", "2")
+    found = tab.ask("() => opgdReport.differences.compute(0, 2).columns[0]")
+    classes = np.unique(y)
+    means = X.groupby(y).mean()
+    within = X - means.loc[y].to_numpy()
+    expected = (means.loc[classes[0]] - means.loc[classes[2]]) / np.sqrt((within**2).mean())
+    assert found["name"] == expected.abs().idxmax()
+    assert found["difference"] == pytest.approx(expected[found["name"]], rel=1e-4)
+    words = tab.page.locator("#difference-words").inner_text()
+    assert ("higher" if found["difference"] > 0 else "lower") in words
+
+
+@pytest.mark.parametrize("chart", ["plot", "tour-plot", "parallel-plot", "calibration"])
+def test_charts_are_saved(tab, chart):
+    for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        with tab.page.expect_download() as download:
+            tab.page.locator(f"[data-save={chart}][data-kind={kind}]").click()
+        assert download.value.suggested_filename == f"{chart}.{kind}"
+        content = download.value.path().read_bytes()
+        assert content.startswith(start)
+        assert len(content) > 2000
+    assert b"onerror" not in content or b"<img" not in content
 
 
 def test_colors_of_the_page_can_be_dark(tab):
@@ -259,7 +384,30 @@ def test_report_on_clusters_opens_on_a_small_dark_screen(browser, rows, tmp_path
     mixture = OPGDMixture((2, 3, 4), random_state=0).fit(X)
     path = write_report(mixture, X, y, path=tmp_path / "clusters.html")
     own = Tab(browser, path, viewport={"width": 390, "height": 800}, color_scheme="dark")
-    assert own.troubles == []
     assert own.ask("() => document.documentElement.scrollWidth") <= 390
     assert own.page.locator("#clusters .matrix").count() == 2
+    assert own.page.locator("#selection-curve circle").count() == 3
+    assert own.page.locator(".profile tbody tr").count() >= 13
+    own.page.locator("#contents summary").click()
+    own.page.locator("nav a[href='#far']").click()
+    assert own.page.locator("#contents[open]").count() == 0
+    assert own.troubles == []
+    own.context.close()
+
+
+def test_the_projection_of_a_notebook_works_in_its_frame(browser, rows, model, tmp_path):
+    shown = explore(model, *rows)
+    path = tmp_path / "notebook.html"
+    ready = "<html data-ready><meta charset='utf-8'>"
+    path.write_text(ready + shown._repr_html_(), "utf-8", "replace")
+    own = Tab(browser, path, viewport={"width": 900, "height": 900})
+    frame = own.page.frame_locator("iframe")
+    frame.locator("#legend button").nth(1).click()
+    assert frame.locator("#legend button[aria-pressed=false]").count() == 2
+    frame.locator("#select-shown").click()
+    assert "71 rows selected" in frame.locator("#selected").inner_text()
+    with own.page.expect_download() as download:
+        frame.locator("[data-save=plot][data-kind=png]").click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    assert own.troubles == []
     own.context.close()

@@ -3,17 +3,18 @@
 import json
 
 import numpy as np
+import pytest
 
-from opgd import (
-    write_report,
-)
+from opgd import OPGDClassifier, write_report
+from opgd.report.summary import summarize
 from tests.report.helpers import read_page_data, unpack
 
 
 def test_page_holds_the_scores_and_the_columns(summary, model, wine):
     page = summary.page
     assert page["n_drawn"] == page["n_rows"] == 178
-    for axis, scores in zip(page["axes"], model.transform(wine.data).T, strict=True):
+    centered = model.transform(wine.data) - model.transform(wine.data.mean().to_frame().T)
+    for axis, scores in zip(page["axes"], centered.T, strict=True):
         assert np.allclose(unpack(axis), scores, atol=1e-5)
     for column in page["columns"]:
         assert np.allclose(unpack(column), wine.data[column["name"]], rtol=1e-6)
@@ -23,8 +24,57 @@ def test_page_holds_the_scores_and_the_columns(summary, model, wine):
 
 
 def test_many_rows_are_thinned_and_the_page_says_so(model, wine, tmp_path):
-    path = write_report(model, wine.data, wine.target, path=tmp_path / "r.html", max_rows=50)
+    path = write_report(model, wine.data, wine.target, path=tmp_path / "r.html", max_rows=50, cv=0)
     page = read_page_data(path)
     assert page["n_drawn"] <= 50
     assert page["n_rows"] == 178
     assert f"{page['n_drawn']} of 178 rows" in path.read_text("utf-8")
+
+
+def test_missing_cells_are_marked_and_completed(wine):
+    X = wine.data.to_numpy().copy()
+    X[3, 2] = X[7, 2] = np.nan
+    model = OPGDClassifier(n_components=2).fit(X, wine.target)
+    page = summarize(model, X, wine.target, cv=0).page
+    column = next(column for column in page["columns"] if column["name"] == "column 2")
+    assert unpack(column["missing"]).tolist() == [3, 7]
+    assert np.isfinite(unpack(column)).all()
+    assert np.allclose(np.delete(unpack(column), [3, 7]), np.delete(X[:, 2], [3, 7]), rtol=1e-6)
+
+
+def test_the_tour_has_planes_of_axes_components_and_discriminants(summary, model, wine):
+    tour = summary.page["tour"]
+    names = [plane["name"] for plane in tour["planes"]]
+    assert names[tour["end"]] == "axes 1 and 2"
+    assert names[tour["start"]] == "principal components 1 and 2"
+    assert "linear discriminants 1 and 2" in names
+    columns = np.array([wine.data[name] for name in tour["names"]])
+    standardized = (columns.T - tour["center"]) / tour["scale"]
+    coefficients = unpack(tour["planes"][tour["end"]]["coefficients"]).reshape(2, -1)
+    scores = np.stack([unpack(axis) for axis in summary.page["axes"]], axis=1)
+    assert np.allclose(standardized @ coefficients.T, scores, atol=1e-4)
+
+
+def test_a_wide_table_has_a_tour_on_some_of_its_rows(model, wine, monkeypatch):
+    monkeypatch.setattr("opgd.report.rows.COLUMN_BYTES", 178 * 2 * 5)
+    monkeypatch.setattr("opgd.report.tour_data.MATRIX_VALUES", 100 * 13)
+    page = summarize(model, wine.data, wine.target, cv=0).page
+    tour = page["tour"]
+    assert len(page["columns"]) == 5
+    assert len(tour["names"]) == len(tour["columns"]) == 13
+    rows = unpack(tour["rows"])
+    assert 50 < len(rows) <= 100
+    name = tour["names"][7]
+    column = wine.data[name].to_numpy()
+    expected = (column - column.mean()) / column.std()
+    assert np.allclose(unpack(tour["columns"][7]), expected[rows], atol=1e-3)
+
+
+def test_differences_between_classes_are_those_of_the_means(summary, wine):
+    profile = summary.page["profile"]
+    j = profile["columns"]["names"].index("proline")
+    means = wine.data.groupby(wine.target)["proline"].mean()
+    assert np.allclose([row[j] for row in profile["columns"]["means"]], means, rtol=1e-5)
+    within = wine.data["proline"] - means[wine.target].to_numpy()
+    deviation = profile["columns"]["deviations"][j]
+    assert deviation == pytest.approx(np.sqrt(np.mean(within**2)), rel=1e-5)

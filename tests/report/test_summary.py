@@ -1,16 +1,18 @@
 """The numbers of a report."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import confusion_matrix, log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from opgd import (
-    OPGDClassifier,
-    OPGDMixture,
-    write_report,
-)
+from opgd import OPGDClassifier, OPGDMixture, TableEncoder, write_report
 from opgd.report.summary import summarize
+from tests.report.helpers import unpack
 
 
 def test_numbers_on_test_rows_are_scikit_learns(model, wine):
@@ -121,7 +123,7 @@ def test_a_comparison_is_summarized_and_shown(model, wine, results, tmp_path):
     arguments = {"cv": 0, "comparison": results}
     path = write_report(model, wine.data, wine.target, path=tmp_path / "r.html", **arguments)
     page = path.read_text("utf-8")
-    section = page[page.index('id="comparison"') : page.index('id="projection"')]
+    section = page[page.index('id="comparison"') : page.index('id="differences"')]
     assert "a &lt;b&gt;" in section
     assert "(1 failed)" in section
     assert section.count('class="chosen"') == 1
@@ -133,3 +135,95 @@ def test_without_a_comparison_there_is_no_section(summary, model, wine, results)
         summarize(model, wine.data, wine.target, comparison=results.drop(columns="error"))
     with pytest.raises(ValueError, match="comparison applies to classifiers"):
         summarize(OPGDMixture(2).fit(wine.data), wine.data, comparison=results)
+
+
+def test_usual_methods_are_tested_on_the_folds_of_the_model(model, wine):
+    y = wine.target.to_numpy()
+    found = summarize(model, wine.data, y, cv=4, comparison="usual")
+    methods = {method.name: method for method in found.comparison}
+    assert set(methods) == {"this model", "LDA", "logistic regression", "gradient boosting"}
+    folds = StratifiedKFold(4, shuffle=True, random_state=0)
+    lda = cross_val_score(LinearDiscriminantAnalysis(), wine.data, y, cv=folds)
+    assert np.allclose(methods["LDA"].values, 1 - lda)
+    ours = methods["this model"]
+    assert np.average(ours.values, weights=[45, 45, 44, 44]) == pytest.approx(
+        found.evaluation.error
+    )
+    assert ours.difference == 0
+    sentence = next(text for text in found.findings if text.startswith("The model is"))
+    named = [name for name in methods if name in sentence]
+    assert len(named) == 3
+
+
+def test_usual_methods_take_tables_and_missing_values():
+    table = pd.read_csv(Path(__file__).parents[1] / "messy" / "customers.csv")
+    table = table[table["churn"].notna()]
+    y = table.pop("churn")
+    pipeline = make_pipeline(TableEncoder(), OPGDClassifier(n_components=1)).fit(table, y)
+    found = summarize(pipeline, table, y, cv=2, comparison="usual")
+    assert all(method.n_splits == 2 for method in found.comparison)
+    assert found.title == "Prediction of churn"
+    assert found.imbalanced
+    assert found.curves.classes == [1]
+    assert 0.5 < found.curves.roc[0].area <= 1
+    columns = {column.name: column for column in found.table.listed}
+    assert len(columns["plan"].features) == 2
+    assert columns["comment"].features == []
+    assert found.table.n_missing == sum(
+        column.n_missing for column in columns.values() if column.features
+    )
+
+
+def test_wrong_rows_of_a_test_set_are_listed(wine):
+    X, y = wine.data, wine.target.to_numpy()
+    train, test = np.arange(0, 178, 2), np.arange(1, 178, 2)
+    model = OPGDClassifier(n_components=1).fit(X.iloc[train], y[train])
+    labels = y[test].copy()
+    labels[[4, 9]] = (labels[[4, 9]] + 1) % 3
+    found = summarize(
+        model, X.iloc[train], y[train], X_test=X.iloc[test], y_test=labels, comparison="usual"
+    )
+    wrong = np.flatnonzero(model.predict(X.iloc[test]) != labels)
+    assert sorted(row.row for row in found.wrong) == wrong.tolist()
+    assert {4, 9} <= set(wrong)
+    assert found.wrong[0].name == str(X.index[test[found.wrong[0].row]])
+    assert [row.label_probability for row in found.wrong] == sorted(
+        row.label_probability for row in found.wrong
+    )
+    assert all(method.n_splits == 1 for method in found.comparison)
+
+
+def test_large_tables_are_not_compared_and_the_report_says_so(model, wine, monkeypatch):
+    monkeypatch.setattr("opgd.report.usual.MAX_ROWS", 100)
+    found = summarize(model, wine.data, wine.target, cv=2, comparison="usual")
+    assert found.comparison is None
+    assert "the table is large" in found.comparison_note
+    with pytest.raises(ValueError, match="comparison must be 'usual'"):
+        summarize(model, wine.data, wine.target, comparison="others")
+
+
+def test_noise_belongs_to_no_cluster(rng):
+    centers = np.repeat([[0.0, 0, 0], [12, 0, 0]], 60, axis=0)
+    X = np.vstack([centers + rng.normal(size=(120, 3)), rng.uniform(-60, 60, size=(6, 3))])
+    mixture = OPGDMixture(2, noise=True, random_state=0).fit(X)
+    found = summarize(mixture, X)
+    assert found.n_noise == np.sum(mixture.labels_ < 0) > 0
+    assert sum(found.clusters.sizes) == len(X) - found.n_noise
+    assert [line.size for line in found.profiles.lines] == found.clusters.sizes
+    assert f"{found.n_noise} rows are noise." in found.findings
+    assert unpack(found.page["groupings"][0]["codes"]).min() == -1
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_profiles_show_words_of_the_table():
+    table = pd.read_csv(Path(__file__).parents[1] / "messy" / "customers.csv").drop(columns="churn")
+    pipeline = make_pipeline(TableEncoder(), OPGDMixture(3, random_state=0))
+    found = summarize(pipeline.fit(table), table)
+    profiles = {column.name: column for column in found.profiles.columns}
+    labels = pipeline.predict(table)
+    shares = table["plan"][labels == 0].value_counts(normalize=True)
+    assert profiles["plan"].cells[0] == f"{shares.index[0]} ({shares.iloc[0]:.0%})"
+    assert float(profiles["tenure_months"].cells[1]) == pytest.approx(
+        table["tenure_months"][labels == 1].mean(), rel=1e-3
+    )
+    assert not any(name.startswith("plan=") for name in profiles)

@@ -1,5 +1,8 @@
 """write_report: models, files, arguments, optional packages."""
 
+import html
+import os
+import re
 import subprocess
 import sys
 
@@ -40,7 +43,7 @@ def test_reports_on_all_kinds_of_models(tmp_path):
     for name, (model, X, y) in make_models().items():
         if name == "two words":
             y = np.repeat(["a", "b"], 50)
-        path = write_report(model, X, y, path=tmp_path / f"{name}.html")
+        path = write_report(model, X, y, path=tmp_path / f"{name}.html", comparison=None)
         assert len(read_page_data(path)["axes"]) == len(model.components_), name
 
 
@@ -50,8 +53,8 @@ def test_files_are_replaced_only_when_asked(model, wine, tmp_path):
     with pytest.raises(FileExistsError, match="overwrite=True"):
         write_report(model, wine.data, wine.target, path=path)
     assert path.read_text() == "mine"
-    write_report(model, wine.data, wine.target, path=path, overwrite=True)
-    assert path.stat().st_size > 1e6
+    write_report(model, wine.data, wine.target, path=path, overwrite=True, cv=0)
+    assert path.stat().st_size > 1e5
     with pytest.raises(FileNotFoundError, match="does not exist"):
         write_report(model, wine.data, wine.target, path=tmp_path / "none" / "r.html")
     assert sorted(own.name for own in tmp_path.iterdir()) == ["report.html"]
@@ -78,16 +81,54 @@ def test_wrong_arguments_are_named(model, wine, tmp_path):
     assert not path.exists()
 
 
-def test_importing_the_package_needs_neither_plotly_nor_jinja2():
-    code = "import sys, opgd; print(*{'plotly', 'jinja2', 'opgd.plotting'} & set(sys.modules))"
+def test_importing_the_package_does_not_need_jinja2():
+    code = "import sys, opgd; print(*{'jinja2', 'opgd.plotting'} & set(sys.modules))"
     own = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert own.stdout.strip() == ""
 
 
-def test_without_plotly_the_extra_is_named(model, wine, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+def test_without_jinja2_the_extra_is_named(model, wine, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"opgd\[report\]"):
-        write_report(model, wine.data, wine.target, path=tmp_path / "r.html")
+        write_report(model, wine.data, wine.target, path=tmp_path / "r.html", cv=0)
+
+
+def test_other_extensions_are_refused_and_pdf_without_a_browser(model, wine, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"\.html or \.pdf file, got path='.*r\.docx'"):
+        write_report(model, wine.data, wine.target, path=tmp_path / "r.docx")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("opgd.report.pdf.PLACES", ())
+    with pytest.raises(RuntimeError, match=r"needs Chromium or Chrome.*\.html file instead"):
+        write_report(model, wine.data, wine.target, path=tmp_path / "r.pdf")
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    with pytest.raises(RuntimeError, match="did not write a PDF"):
+        write_report(model, wine.data, wine.target, path=tmp_path / "r.pdf", cv=0)
+    assert [path.name for path in tmp_path.iterdir()] == ["chromium"]
+
+
+def test_the_result_is_a_path_that_notebooks_display(model, wine, tmp_path):
+    target = tmp_path / "a<b>.html"
+    path = write_report(model, wine.data, wine.target, path=target, cv=0)
+    assert path == target
+    assert hash(path) == hash(target)
+    assert os.fspath(path) == str(target)
+    shown = path._repr_html_()
+    assert "a&lt;b&gt;.html</a>" in shown
+    frame = re.search(r'<iframe srcdoc="(.*?)" sandbox="(.*?)"', shown, flags=re.S)
+    assert html.unescape(frame.group(1)) == target.read_text("utf-8")
+    assert frame.group(2) == "allow-scripts allow-downloads"
+    target.unlink()
+    assert path._repr_html_() is None
+
+
+def test_a_report_on_a_thousand_rows_is_small(rng, tmp_path):
+    y = rng.integers(5, size=1000)
+    X = rng.normal(size=(1000, 60)) + 2 * rng.normal(size=(5, 60))[y]
+    model = OPGDClassifier(max_iter=2, tol=10.0).fit(X, y)
+    path = write_report(model, X, y, path=tmp_path / "r.html", cv=0)
+    assert path.stat().st_size < 1e6
 
 
 def test_fifty_thousand_rows_fit_into_fifteen_megabytes(rng, tmp_path):

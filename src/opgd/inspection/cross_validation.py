@@ -14,6 +14,7 @@ from opgd.inspection.pipelines import refit_steps
 
 MAX_ROWS = 20_000
 MAX_VALUES = 1_000_000
+Split = tuple[IntArray, IntArray]
 
 
 def predict_held_out(
@@ -34,25 +35,11 @@ def predict_held_out(
     (n,), all rows of a group are held out together, labeled or not. If cross-validation is not
     possible, return None and the reason.
     """
-    check_integer("cv", cv)
-    labeled = np.flatnonzero(codes >= 0)
-    smallest = int(np.bincount(codes[labeled], minlength=len(estimator.classes_)).min())
-    folds = min(cv, smallest)
-    if groups is not None:
-        folds = min(folds, len(np.unique(groups[labeled])))
-    if cv < 2:
-        return None, "cross-validation was not requested"
-    if len(X) > MAX_ROWS or X.size > MAX_VALUES:
-        return None, "the table is too large for cross-validation"
-    if smallest < 2:
-        return None, "a class has fewer than two labeled rows"
-    if folds < 2:
-        return None, "all labeled rows belong to one group"
+    splits, note = plan_folds(X, codes, len(estimator.classes_), cv, groups)
+    if splits is None:
+        return None, note
     model = getattr(estimator, "best_estimator_", estimator)
     probabilities = np.full((len(X), len(estimator.classes_)), np.nan)
-    splits = _split(labeled, codes, folds, groups)
-    if any(_lacks_a_class(codes[train], len(estimator.classes_)) for train, _ in splits):
-        return None, "a class occurs only in groups that are held out together"
     for train, test in splits:
         copy = clone(model)
         try:
@@ -69,14 +56,40 @@ def predict_held_out(
         if not getattr(copy, "calibrate", False):  # otherwise, its fit has calibrated it
             copy_calibration(model, copy)
         probabilities[test] = copy.predict_proba(features[1])
-    by_group = "" if groups is None else " by group"
     settings = " of the selected settings" if model is not estimator else ""
-    return probabilities, f"{len(splits)}-fold cross-validation{by_group}{settings}"
+    return probabilities, note + settings
 
 
-def _split(
-    labeled: IntArray, codes: IntArray, folds: int, groups: AnyArray | None
-) -> list[tuple[IntArray, IntArray]]:
+def plan_folds(
+    X: AnyArray, codes: IntArray, n_classes: int, cv: int, groups: AnyArray | None = None
+) -> tuple[list[Split] | None, str]:
+    """Return training rows and labeled test rows of each fold, and the name of the method.
+
+    The folds are the same on every call. If cross-validation is not possible, return None and the
+    reason.
+    """
+    check_integer("cv", cv)
+    labeled = np.flatnonzero(codes >= 0)
+    smallest = int(np.bincount(codes[labeled], minlength=n_classes).min())
+    folds = min(cv, smallest)
+    if groups is not None:
+        folds = min(folds, len(np.unique(groups[labeled])))
+    if cv < 2:
+        return None, "cross-validation was not requested"
+    if len(X) > MAX_ROWS or X.size > MAX_VALUES:
+        return None, "the table is too large for cross-validation"
+    if smallest < 2:
+        return None, "a class has fewer than two labeled rows"
+    if folds < 2:
+        return None, "all labeled rows belong to one group"
+    splits = _split(labeled, codes, folds, groups)
+    if any(_lacks_a_class(codes[train], n_classes) for train, _ in splits):
+        return None, "a class occurs only in groups that are held out together"
+    by_group = "" if groups is None else " by group"
+    return splits, f"{len(splits)}-fold cross-validation{by_group}"
+
+
+def _split(labeled: IntArray, codes: IntArray, folds: int, groups: AnyArray | None) -> list[Split]:
     """Return the training rows and the labeled test rows of each fold."""
     all_rows = np.arange(len(codes))
     if groups is None:

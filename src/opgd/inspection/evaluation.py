@@ -38,6 +38,12 @@ class Evaluation:
         """Precision of each class, nan without predictions, (K,)."""
         return _divide(np.diag(self.confusion), self.confusion.sum(axis=0))
 
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of the recalls of the classes that have rows."""
+        recalls = self.recalls[~np.isnan(self.recalls)]
+        return float(recalls.mean()) if len(recalls) else float("nan")
+
     def confused_pairs(self, max_pairs: int = 10) -> list[tuple[int, int, int]]:
         """Return label, prediction and number of rows of the most frequent errors."""
         wrong = self.confusion - np.diag(np.diag(self.confusion))

@@ -85,23 +85,27 @@ def list_far_rows(predicted: PredictedRows) -> list[ListedRow]:
 def summarize_clusters(
     mixture: Any, codes: IntArray, known: IntArray | None, n_known: int
 ) -> Clusters:
-    """Summarize the clusters of a mixture; `codes` are the predicted clusters of all rows."""
+    """Summarize the clusters of a mixture; `codes` are predicted clusters, -1 for noise."""
     n_clusters = mixture.n_clusters_
-    sizes = np.bincount(codes, minlength=n_clusters)
+    clustered = codes >= 0
+    sizes = np.bincount(codes[clustered], minlength=n_clusters)
     from_start = None
     uncertainties: list[float | None] = [None] * n_clusters
     if len(mixture.labels_) == len(codes) and np.array_equal(mixture.labels_, codes):
-        from_start = cross_tabulate(mixture.initial_labels_, codes, n_clusters, n_clusters)
-        sums = np.bincount(codes, mixture.uncertainty_, n_clusters)
+        initial = mixture.initial_labels_
+        both = clustered & (initial >= 0)
+        from_start = cross_tabulate(initial[both], codes[both], n_clusters, n_clusters)
+        sums = np.bincount(codes[clustered], mixture.uncertainty_[clustered], n_clusters)
         uncertainties = [float(s / n) if n else None for s, n in zip(sums, sizes, strict=True)]
     table = mixture.selection_
     keys = ["n_clusters", "n_components", "n_parameters", "log_likelihood", "bic", "icl", "aic"]
+    keys += [key for key in ("smallest", "selected_by", "agreement") if key in table]
     return Clusters(
         sizes=sizes.tolist(),
         weights=mixture.weights_.tolist(),
         uncertainties=uncertainties,
         from_start=from_start,
-        n_moved=None if from_start is None else int(len(codes) - np.trace(from_start)),
+        n_moved=None if from_start is None else int(from_start.sum() - np.trace(from_start)),
         selection=[{key: float(table[key][i]) for key in keys} for i in range(len(table["bic"]))],
         chosen=int(np.flatnonzero(table["n_clusters"] == n_clusters)[0]),
         known=None if known is None else _cross_known(known, codes, n_known, n_clusters),
@@ -116,7 +120,7 @@ def cross_tabulate(first: IntArray, second: IntArray, n_first: int, n_second: in
 
 
 def _cross_known(known: IntArray, codes: IntArray, n_known: int, n_clusters: int) -> IntArray:
-    labeled = known >= 0
+    labeled = (known >= 0) & (codes >= 0)
     return cross_tabulate(known[labeled], codes[labeled], n_known, n_clusters)
 
 

@@ -9,35 +9,50 @@ from typing import Any
 from opgd._utils.versions import get_version
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
+from opgd.report.words import count
 
 TEMPLATES = Path(__file__).parent / "templates"
-SCRIPTS = ["page.js", "rows.js", "scatter.js", "selection.js", "tour.js"]
-MAX_CLASSES = 20
+SCRIPTS = [
+    "page.js", "draw.js", "chart.js", "rows.js", "legend.js", "scatter.js", "selection.js",
+    "tour.js", "parallel.js", "table.js", "differences.js", "save.js",
+]  # fmt: skip
+INLINE_SCRIPTS = [
+    "page.js", "draw.js", "chart.js", "rows.js", "legend.js", "scatter.js", "selection.js",
+    "save.js",
+]  # fmt: skip
+"""Scripts of the projection alone, which notebooks show."""
+MAX_CLASSES = 40
 """With more classes, the page lists the most frequent errors instead of a confusion matrix."""
 
 
 def render(summary: Summary) -> str:
     """Return the page as HTML; equal summaries give equal text."""
-    environment, plotly = packages()
-    script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in SCRIPTS)
-    page: str = environment.get_template("report.html").render(
-        s=summary,
-        policy=make_content_policy(plotly, script),
+    return _render("report.html", SCRIPTS, summary.page, s=summary, max_classes=MAX_CLASSES)
+
+
+def render_projection(context: Any) -> str:
+    """Return a page with the projection alone; `context` has the fields that it shows."""
+    return _render("projection.html", INLINE_SCRIPTS, context.page, s=context)
+
+
+def _render(template: str, scripts: list[str], data: dict[str, Any], **context: Any) -> str:
+    environment = make_environment()
+    script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in scripts)
+    page: str = environment.get_template(template).render(
+        policy=make_content_policy(script),
         style=_inline((TEMPLATES / "style.css").read_text("utf-8")),
-        plotly=_inline(plotly),
         script=_inline(script),
-        data=_inline(dump_safe_json(summary.page)),
-        max_classes=MAX_CLASSES,
+        data=_inline(dump_safe_json(data)),
         version=get_version(),
+        **context,
     )
     return page
 
 
-def packages() -> tuple[Any, str]:
-    """Return the jinja2 environment of the templates and the source of plotly.js."""
+def make_environment() -> Any:
+    """Return the jinja2 environment of the templates."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
-        from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise ImportError(
             f'A report needs {error.name}; install it with: pip install "opgd[report]"'
@@ -50,26 +65,23 @@ def packages() -> tuple[Any, str]:
         lstrip_blocks=True,
     )
     filters = {
+        "compact": format_compact,
+        "count": count,
         "fixed": format_fixed,
         "percent": format_percentage,
         "short": shorten_name,
         "small": format_small,
     }
     environment.filters.update(filters)
-    # browsers normalize \r\n to \n before they compute the hash of a script
-    return environment, get_plotlyjs().replace("\r\n", "\n")
+    return environment
 
 
 def make_content_policy(*scripts: str) -> str:
-    """Return a content security policy that allows only these scripts, and no requests.
-
-    Plotly compiles code for its WebGL scatter plots, which needs unsafe-eval, and sets inline
-    styles.
-    """
+    """Return a content security policy that allows only these scripts, and no requests."""
     digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
     return (
-        f"default-src 'none'; script-src {hashes} 'unsafe-eval'; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
@@ -96,6 +108,13 @@ def format_fixed(value: float | None, digits: int = 3) -> str:
     if value is None or value != value:
         return "\u2013"
     return f"{value:.{digits}f}".replace("-", "\u2212")
+
+
+def format_compact(value: float) -> str:
+    """Return a number with four significant digits, and large ones in thousands."""
+    size = abs(value)
+    text = f"{value / 1000:.2f}k" if size >= 10_000 else f"{value:.4g}"
+    return text.replace("-", "\u2212")
 
 
 def format_small(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Plain data for the scripts of the page: packed rows, names, Gaussians and the tour."""
+"""Plain data for the scripts of the page: packed rows, names, Gaussians, group means, the tour."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,30 +9,39 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import (
     get_center,
     get_column_names,
+    get_feature_scale,
     get_gaussian_groups,
     get_group_names,
     select_gaussians,
     standardize_rows,
 )
+from opgd.inspection.frames import choose_frame
+from opgd.inspection.group_means import GroupMeans, compute_group_means
 from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
-from opgd.inspection.palette import COLORS, SYMBOLS
+from opgd.inspection.palette import STYLES
 from opgd.inspection.pipelines import OriginalColumns
 from opgd.inspection.projected import make_outlines
+from opgd.inspection.regions import compute_region_radius
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
-from opgd.inspection.tour import compute_principal_axes, make_tour, to_plain_data
+from opgd.inspection.tour import compute_principal_axes
 from opgd.report.rows import (
     pack,
     pack_centered,
     pack_codes,
     pack_columns,
     pack_originals,
+    pack_plain,
     select_fitting_columns,
 )
+from opgd.report.tour_data import make_tour_data
 
 MAX_AXES = 10
-MAX_GAUSSIANS = 60
-MAX_CONDITION = 1e10
+MAX_GAUSSIANS = 120
+MAX_PROFILED = 60
+MAX_PROFILED_GROUPS = 100
+LEVEL = 0.9
+"""Probability inside of the ellipses."""
 
 
 @dataclass(frozen=True)
@@ -43,57 +52,95 @@ class Picture:
     cells: AnyArray  # nan where missing
     originals: OriginalColumns | None  # columns before the steps of a pipeline
     labels: IntArray | None  # class codes, -1 if unlabeled; None for a mixture
-    predicted: IntArray
+    predicted: IntArray  # class or cluster, -1 for noise
     uncertainty: FloatArray
     typicality: FloatArray
     known: IntArray | None  # codes of the classes that were passed with a mixture
     known_names: list[str]
     names: list[str] | None
+    pair: tuple[int, int] = (0, 1)  # groups whose differences are shown first
+
+    @property
+    def groups(self) -> IntArray:
+        """Class or cluster of each row."""
+        return self.predicted if self.labels is None else self.labels
 
 
-def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str, Any]:
+def make_page_data(
+    estimator: Any, picture: Picture, max_rows: int, *, with_tour: bool = True
+) -> dict[str, Any]:
     """Return plain data for the page, with at most `max_rows` rows."""
-    groups = picture.predicted if picture.labels is None else picture.labels
-    drawn = thin(groups, max_rows)
-    standardized = standardize_rows(estimator, picture.rows[drawn])
+    drawn = thin(picture.groups, max_rows)
+    standardized = standardize_rows(estimator, picture.rows)
     coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
-    centered_scores = standardized @ coefficients.T  # scores minus the score of the model's center
-    center = estimator.components_[:MAX_AXES] @ get_center(estimator)
-    pca_axes, tour = _make_tour_data(standardize_rows(estimator, picture.rows), coefficients)
-    pca = standardized @ pca_axes.T
-    columns = select_fitting_columns(order_columns(estimator), len(drawn))
+    scores = standardized @ coefficients.T  # minus the score of the model's center
+    pca_axes = compute_principal_axes(standardized)
+    pca = standardized[drawn] @ pca_axes.T
+    order = order_columns(estimator)
+    columns = select_fitting_columns(order, len(drawn))
     names = get_column_names(estimator)
+    axis_names = _label_axes(estimator, len(coefficients))
+    missing = np.isnan(picture.cells[drawn])
+    packed = pack_columns(picture.rows[drawn], columns, missing)
+    gaussians = _make_gaussians(estimator, len(coefficients))
+    groups = picture.groups[drawn]
+    tour = None
+    if with_tour:
+        tour = make_tour_data(
+            standardized,
+            coefficients,
+            pca_axes,
+            picture.groups,
+            drawn,
+            order,
+            len(columns),
+            (names, get_center(estimator), get_feature_scale(estimator)),
+        )
     return {
         "n_drawn": len(drawn),
         "n_rows": len(picture.rows),
         "rows": pack(drawn, "int32"),
         "names": None if picture.names is None else [picture.names[i] for i in drawn],
         "axes": [
-            pack_centered(scores, float(c)) | {"name": name, "center": float(c)}
-            for scores, c, name in zip(
-                centered_scores.T, center, _label_axes(estimator, len(center)), strict=True
-            )
+            pack_centered(values)
+            | {"name": name, "frame": _frame(values, groups, _find_ends(gaussians, i))}
+            for i, (values, name) in enumerate(zip(scores[drawn].T, axis_names, strict=True))
         ],
         "pca": [
-            pack_centered(scores) | {"name": f"principal component {i + 1}"}
-            for i, scores in enumerate(pca.T)
+            pack_centered(values)
+            | {"name": f"principal component {i + 1}", "frame": _frame(values, groups)}
+            for i, values in enumerate(pca.T)
         ],
-        "columns": [
-            column | {"name": names[j]}
-            for column, j in zip(pack_columns(picture.cells[drawn], columns), columns, strict=True)
-        ],
+        "columns": [column | {"name": names[j]} for column, j in zip(packed, columns, strict=True)],
         "n_columns": len(names),
         "originals": [] if picture.originals is None else pack_originals(picture.originals, drawn),
         "groupings": _make_groupings(estimator, picture, drawn),
         "values": [
-            pack_centered(picture.uncertainty[drawn]) | {"name": "uncertainty"},
-            pack_centered(picture.typicality[drawn]) | {"name": "typicality"},
+            pack_plain(picture.uncertainty[drawn]) | {"name": "uncertainty"},
+            pack_plain(picture.typicality[drawn]) | {"name": "typicality"},
         ],
         "tour": tour,
-        "gaussians": _make_gaussians(estimator, len(coefficients)),
-        "colors": COLORS,
-        "symbols": SYMBOLS,
+        "profile": _make_profile(estimator, picture, scores, axis_names),
+        "gaussians": gaussians,
+        "styles": [{"color": style.color, "symbol": style.symbol} for style in STYLES],
     }
+
+
+def _frame(values: AnyArray, groups: IntArray, ends: FloatArray | None = None) -> list[float]:
+    """Return limits of an axis that extreme values do not determine."""
+    points = np.asarray(values, dtype=np.float64)[:, None]
+    limits: list[float] = choose_frame(points, groups, ends).limits[:, 0].tolist()
+    return limits
+
+
+def _find_ends(gaussians: dict[str, Any] | None, axis: int) -> FloatArray | None:
+    """Return the ends of the ellipses on an axis, (2 * n_outlines, 1)."""
+    if gaussians is None:
+        return None
+    means = np.array(gaussians["means"])[:, axis]
+    deviations = np.sqrt(np.array(gaussians["covariances"])[:, axis, axis])
+    reach = compute_region_radius(LEVEL, 2) * deviations
+    return np.concatenate([means - reach, means + reach])[:, None]
 
 
 def _label_axes(estimator: Any, n_axes: int) -> list[str]:
@@ -103,21 +150,6 @@ def _label_axes(estimator: Any, n_axes: int) -> list[str]:
     if shares is None:
         return names
     return [f"{name} ({format_percentage(shares[i])})" for i, name in enumerate(names)]
-
-
-def _make_tour_data(
-    standardized: FloatArray, coefficients: FloatArray
-) -> tuple[FloatArray, dict[str, Any] | None]:
-    """Return the principal axes and the tour from them to the first two axes.
-
-    The tour is None if there are fewer than two axes, or if they are nearly parallel.
-    """
-    pca_axes = compute_principal_axes(standardized)
-    plane = coefficients[:2]
-    if min(len(plane), len(pca_axes)) < 2 or np.linalg.cond(plane) > MAX_CONDITION:
-        return pca_axes, None
-    tour, pca_axes = make_tour(pca_axes, plane)
-    return pca_axes, to_plain_data(tour)
 
 
 def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[dict[str, Any]]:
@@ -145,13 +177,45 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
 
 
 def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
-    """Return means and covariances on the drawn axes, or None if there are too many to draw."""
+    """Return means and covariances on the drawn axes, or None if there are too many to draw.
+
+    Means are those of centered scores.
+    """
     gaussians = select_gaussians(estimator, list(range(n_axes)))
     outlines = make_outlines(gaussians, get_gaussian_groups(estimator))
     if len(outlines.means) > MAX_GAUSSIANS:
         return None
+    center = estimator.components_[:n_axes] @ get_center(estimator)
     return {
         "groups": outlines.codes.tolist(),
-        "means": outlines.means.tolist(),
+        "means": (outlines.means - center).tolist(),
         "covariances": outlines.covariances.tolist(),
+    }
+
+
+def _make_profile(
+    estimator: Any, picture: Picture, scores: FloatArray, axis_names: list[str]
+) -> dict[str, Any] | None:
+    """Return means by group of the columns that differ most, and of the axes."""
+    names = get_group_names(estimator)
+    if not 2 <= len(names) <= MAX_PROFILED_GROUPS:
+        return None
+    columns = compute_group_means(
+        picture.cells, picture.groups, len(names), get_column_names(estimator)
+    )
+    axes = compute_group_means(scores, picture.groups, len(names), axis_names)
+    return {
+        "groups": names,
+        "pair": list(picture.pair),
+        "columns": _to_plain(columns.select_separating(MAX_PROFILED)),
+        "axes": _to_plain(axes),
+    }
+
+
+def _to_plain(means: GroupMeans) -> dict[str, Any]:
+    rounded = np.char.mod("%.6g", means.means).astype(float).tolist()
+    return {
+        "names": means.names,
+        "means": [[None if value != value else value for value in row] for row in rounded],
+        "deviations": [float(f"{value:.6g}") for value in means.deviations],
     }

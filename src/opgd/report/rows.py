@@ -15,8 +15,6 @@ COLUMN_BYTES = 3_200_000
 NAME_BYTES = 1_500_000
 ORIGINAL_BYTES = 2_000_000
 """Maximum size of the columns of a table before the steps of a pipeline."""
-MISSING_STEP = -(2**15)
-"""Code of missing values among 16-bit steps."""
 MAX_NAME_LENGTH = 400
 
 
@@ -41,6 +39,11 @@ def pack_centered(values: FloatArray, offset: float = 0.0) -> dict[str, Any]:
     return pack(values - middle, "float32") | {"offset": middle + offset, "step": 1.0}
 
 
+def pack_plain(values: FloatArray) -> dict[str, Any]:
+    """Pack values as float32, so that small values keep their digits."""
+    return pack(values, "float32") | {"offset": 0.0, "step": 1.0}
+
+
 def _find_range(values: FloatArray) -> tuple[float, float]:
     """Return the least and the greatest value that is not missing, zeros if there is none."""
     known = values[~np.isnan(values)]
@@ -48,16 +51,11 @@ def _find_range(values: FloatArray) -> tuple[float, float]:
 
 
 def pack_steps(values: FloatArray) -> dict[str, Any]:
-    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range.
-
-    Missing values are packed as `MISSING_STEP`.
-    """
+    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range."""
     low, high = _find_range(values)
     middle = low / 2 + high / 2
     step = (high / 65534 - low / 65534) or 1.0
-    steps = np.rint((values - middle) / step)
-    packed = pack(np.where(np.isnan(steps), MISSING_STEP, steps), "int16")
-    return packed | {"offset": middle, "step": step}
+    return pack(np.rint((values - middle) / step), "int16") | {"offset": middle, "step": step}
 
 
 def select_fitting_columns(order: IntArray, n_rows: int) -> IntArray:
@@ -65,11 +63,19 @@ def select_fitting_columns(order: IntArray, n_rows: int) -> IntArray:
     return order[: max(1, COLUMN_BYTES // (2 * n_rows))]
 
 
-def pack_columns(rows: AnyArray, columns: IntArray) -> list[dict[str, Any]]:
-    """Pack the selected columns of the drawn rows, as float32 or as 16-bit steps."""
+def pack_columns(rows: AnyArray, columns: IntArray, missing: AnyArray) -> list[dict[str, Any]]:
+    """Pack the selected columns of completed rows, as float32 or as 16-bit steps.
+
+    Columns with missing cells have the indices of their rows; `missing` is a mask, (n, p).
+    """
     exact = 4 * len(rows) * len(columns) <= EXACT_BYTES
     pack_column = pack_centered if exact else pack_steps
-    return [pack_column(rows[:, j].astype(np.float64)) for j in columns]
+    packed = []
+    for j in columns:
+        gaps = np.flatnonzero(missing[:, j])
+        column = pack_column(rows[:, j].astype(np.float64))
+        packed.append(column | ({"missing": pack(gaps, "int32")} if len(gaps) else {}))
+    return packed
 
 
 def pack_originals(originals: OriginalColumns, drawn: IntArray) -> list[dict[str, Any]]:

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from opgd._utils.labels import to_label_array
 from opgd._utils.validation import check_integer
-from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.comparison import MethodSummary, summarize_methods
-from opgd.inspection.cross_validation import predict_held_out
+from opgd.core.types import FloatArray, IntArray
+from opgd.inspection.cluster_columns import ClusterProfiles, profile_clusters_by_column
+from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.estimators import (
     check_rows,
     complete_rows,
@@ -19,10 +18,11 @@ from opgd.inspection.estimators import (
     has_classes,
     name_fitted_model,
 )
-from opgd.inspection.evaluation import Evaluation, evaluate
-from opgd.inspection.labels import encode_any, encode_classes
+from opgd.inspection.evaluation import Evaluation
+from opgd.inspection.labels import encode_any
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
-from opgd.inspection.pipelines import Unwrapped, read_original_columns, unwrap_with_axes
+from opgd.inspection.pipelines import read_original_columns, unwrap_with_axes
+from opgd.inspection.predicted_curves import Curves
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -31,10 +31,15 @@ from opgd.inspection.tables import (
     list_far_rows,
     summarize_clusters,
 )
+from opgd.report import words
+from opgd.report.columns import Columns, describe_columns
 from opgd.report.page_data import Picture, make_page_data
+from opgd.report.performance import LabeledData, Performance, assess
 from opgd.report.rows import get_row_names
 
 MAX_VALUE_LENGTH = 300
+USUAL = "usual"
+NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "")
 
 
 @dataclass(frozen=True)
@@ -50,19 +55,29 @@ class Summary:
     n_axes: int
     groups: list[str]  # names of classes or clusters
     columns: list[str]
+    task: str  # what was fitted, on what
+    findings: list[str]  # the results in words
     facts: list[tuple[str, str]]
     parameters: list[tuple[str, str]]
     shares: list[float] | None  # of the gain, by axis
     loadings: list[AxisLoadings]
     evaluation: Evaluation | None
+    imbalanced: bool
+    curves: Curves | None
     comparison: list[MethodSummary] | None  # with other methods, the best first
+    comparison_note: str
+    wrong: list[ListedRow]  # misclassified rows of the test set or the folds
+    n_wrong: int
     doubtful: list[ListedRow]
     n_doubtful: int
     doubtful_held_out: bool  # whether their probabilities come from cross-validation
     far: list[ListedRow]
+    n_far: int
     clusters: Clusters | None
+    profiles: ClusterProfiles | None
+    n_noise: int
     known_classes: list[str]  # labels that were passed with a mixture
-    table: list[tuple[str, str, str, str]]  # how a table encoder encoded each column
+    table: Columns
     page: dict[str, Any]  # plain data for the scripts
 
 
@@ -80,86 +95,109 @@ def summarize(
     comparison: Any = None,
 ) -> Summary:
     """Return the contents of a report; `write_report` documents the parameters."""
-    unwrapped = unwrap_with_axes(estimator)
-    estimator = unwrapped.estimator
-    table, X = X, unwrapped.encode(X)
-    X_test = unwrapped.encode(X_test)
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
+    unwrapped = unwrap_with_axes(estimator)
+    estimator = unwrapped.estimator
     is_mixture = not has_classes(estimator)
     _check_arguments(is_mixture, y, X_test, y_test, groups, comparison)
+    table, X = X, unwrapped.encode(X)
     rows = check_rows(estimator, X, y)
     check_consistent_length(rows, groups)
     probabilities = estimator.predict_proba(X)
+    performance, codes = NO_PERFORMANCE, np.full(len(rows), -1, dtype=np.intp)
     known, known_names = None, list[str]()
-    evaluation, held_out = None, None
-    if not is_mixture:
-        labels = encode_classes(estimator, y)
-        evaluation, held_out = _evaluate(
-            estimator,
-            rows,
-            y,
-            labels,
-            probabilities,
-            (X_test, y_test),
-            cv,
-            groups,
-            None if unwrapped.steps is None else (unwrapped.steps, table),
-        )
-    else:
-        labels = np.full(len(rows), -1, dtype=np.intp)
+    if is_mixture:
         if y is not None:
             known_names, known = encode_any(y)
-    typicality = estimator.typicality(X)
+    else:
+        train = LabeledData.make(estimator, X, y, table)
+        codes = train.codes
+        test = None
+        if X_test is not None:
+            test = LabeledData.make(estimator, unwrapped.encode(X_test), y_test, X_test)
+        performance = assess(
+            estimator,
+            train,
+            test,
+            cv=cv,
+            groups=groups,
+            steps=unwrapped.steps,
+            comparison=comparison,
+        )
+    predicted = _predict_groups(estimator, X, probabilities)
     names = get_row_names(table, np.arange(len(rows)))
-    fitted_rows = PredictedRows(labels, probabilities, typicality, names)
+    typicality = estimator.typicality(X)
+    fitted_rows = PredictedRows(codes, probabilities, typicality, names)
     evaluated_rows = fitted_rows
-    if held_out is not None:
-        evaluated_rows = replace(fitted_rows, probabilities=held_out)
+    if performance.held_out is not None:
+        evaluated_rows = replace(fitted_rows, probabilities=performance.held_out)
     doubtful, n_doubtful = list_doubtful_labels(evaluated_rows)
-    predicted = np.argmax(probabilities, axis=1)
-    clusters = None
+    completed = complete_rows(estimator, rows)
+    originals = read_original_columns(unwrapped, table)
+    clusters, profiles = None, None
     if is_mixture:
         clusters = summarize_clusters(estimator, predicted, known, len(known_names))
-    completed = complete_rows(estimator, rows)
+        profiles = profile_clusters_by_column(estimator, X, predicted, originals, unwrapped)
     picture = Picture(
         rows=completed,
         cells=rows,
-        originals=read_original_columns(unwrapped, table),
-        labels=None if is_mixture else labels,
+        originals=originals,
+        labels=None if is_mixture else codes,
         predicted=predicted,
         uncertainty=1 - probabilities.max(axis=1),
         typicality=typicality,
         known=known,
         known_names=known_names,
         names=names,
+        pair=_choose_pair(performance.evaluation),
     )
+    evaluation = performance.evaluation
     name = type(estimator).__name__
+    group_names, columns = get_group_names(estimator), get_column_names(estimator)
+    target = getattr(y, "name", None)
+    target = None if target is None else str(target)
+    described = describe_columns(unwrapped, rows, columns)
+    loadings = select_largest_loadings(estimator, completed)
+    shares = _to_floats(getattr(estimator, "component_shares_", None))
+    n_noise = int(np.sum(predicted < 0))
+    findings = _list_findings(performance, profiles, n_noise)
+    findings.append(words.describe_axes(loadings, columns, shares or []))
     return Summary(
-        title=f"Report on {name}" if title is None else str(title),
+        title=_make_title(title, target, group_names, is_mixture),
         estimator=name,
         model=name_fitted_model(estimator),
         is_mixture=is_mixture,
         n_rows=len(rows),
         n_features=rows.shape[1],
         n_axes=len(estimator.components_),
-        groups=get_group_names(estimator),
-        columns=get_column_names(estimator),
-        facts=_list_facts(estimator) + _list_missing(unwrapped, rows),
+        groups=group_names,
+        columns=columns,
+        task=words.describe_task(target, group_names, is_mixture, len(rows), described.n_columns),
+        findings=findings,
+        facts=_list_facts(estimator),
         parameters=[
             (key, _format_value(value)) for key, value in estimator.get_params(False).items()
         ],
-        shares=_to_floats(getattr(estimator, "component_shares_", None)),
-        loadings=select_largest_loadings(estimator, completed),
+        shares=shares,
+        loadings=loadings,
         evaluation=evaluation,
-        comparison=None if comparison is None else summarize_methods(comparison),
+        imbalanced=evaluation is not None and words.is_imbalanced(evaluation),
+        curves=performance.curves,
+        comparison=performance.methods,
+        comparison_note=performance.methods_note,
+        wrong=performance.wrong,
+        n_wrong=performance.n_wrong,
         doubtful=doubtful,
         n_doubtful=n_doubtful,
-        doubtful_held_out=held_out is not None,
+        doubtful_held_out=performance.held_out is not None,
         far=list_far_rows(fitted_rows),
+        n_far=int(np.sum(typicality * len(rows) < 1)),
         clusters=clusters,
+        profiles=profiles,
+        n_noise=n_noise,
         known_classes=known_names,
-        table=_list_columns(unwrapped),
+        table=described,
         page=make_page_data(estimator, picture, max_rows),
     )
 
@@ -167,7 +205,11 @@ def summarize(
 def _check_arguments(
     is_mixture: bool, y: Any, X_test: Any, y_test: Any, groups: Any, comparison: Any
 ) -> None:
-    if is_mixture and comparison is not None:
+    if isinstance(comparison, str) and comparison != USUAL:
+        raise ValueError(
+            f"comparison must be 'usual', a result of opgd.compare or None, got {comparison!r}."
+        )
+    if is_mixture and not isinstance(comparison, str | None):
         raise ValueError("comparison applies to classifiers only, got a mixture model.")
     if is_mixture and groups is not None:
         raise ValueError("groups applies to classifiers only; a mixture is not cross-validated.")
@@ -181,46 +223,45 @@ def _check_arguments(
         raise ValueError("A report on a classifier needs y, the labels of X.")
 
 
-def _evaluate(
-    estimator: Any,
-    rows: AnyArray,
-    y: Any,
-    labels: IntArray,
-    probabilities: FloatArray,
-    test: tuple[Any, Any],
-    cv: int,
-    groups: Any,
-    table: tuple[Any, Any] | None,
-) -> tuple[Evaluation | None, FloatArray | None]:
-    """Evaluate on the test set if there is one, else by cross-validation or on the training set.
-
-    Returns the evaluation, None without any label, and the held-out probabilities, None unless
-    cross-validation was used.
-    """
-    X_test, y_test = test
-    if X_test is not None:
-        test_labels = to_label_array(y_test)
-        check_consistent_length(check_rows(estimator, X_test), test_labels)
-        codes = encode_classes(estimator, test_labels)
-        note = "test rows"
-        return evaluate(estimator.predict_proba(X_test), codes, "test", note), None
-    group_codes = None if groups is None else _encode_groups(groups)
-    held_out, how = predict_held_out(
-        estimator, rows, to_label_array(y), labels, cv, group_codes, table
-    )
-    labeled = labels >= 0
-    if not labeled.any():
-        return None, None
-    if held_out is not None:
-        return evaluate(held_out[labeled], labels[labeled], "cv", how), held_out
-    return evaluate(probabilities[labeled], labels[labeled], "training", how), None
+def _predict_groups(estimator: Any, X: Any, probabilities: FloatArray) -> IntArray:
+    """Return the most probable class of each row, or its cluster, -1 for noise."""
+    if has_classes(estimator):
+        return np.argmax(probabilities, axis=1)
+    return np.asarray(estimator.predict(X), dtype=np.intp)
 
 
-def _encode_groups(groups: Any) -> IntArray:
-    codes = encode_any(groups)[1]
-    if np.any(codes < 0):
-        raise ValueError("groups has missing values; every sample needs a group.")
-    return codes
+def _choose_pair(evaluation: Evaluation | None) -> tuple[int, int]:
+    """Return the two classes that are confused most often, the first two without errors."""
+    if evaluation is None:
+        return 0, 1
+    wrong = evaluation.confusion + evaluation.confusion.T
+    np.fill_diagonal(wrong, 0)
+    first, second = divmod(int(np.argmax(wrong)), len(wrong))
+    return (first, second) if wrong.any() else (0, 1)
+
+
+def _make_title(title: str | None, target: str | None, groups: list[str], is_mixture: bool) -> str:
+    if title is not None:
+        return str(title)
+    if is_mixture:
+        return f"Report on {words.count(len(groups), 'cluster')}"
+    if target is None:
+        return f"Report on {words.count(len(groups), 'class')}: {words.list_some(groups, 4)}"
+    return f"Prediction of {target}"
+
+
+def _list_findings(
+    performance: Performance, profiles: ClusterProfiles | None, n_noise: int
+) -> list[str]:
+    if profiles is not None:
+        return words.describe_clusters(profiles, n_noise)
+    if performance.evaluation is None:
+        return []
+    sentences = words.describe_performance(performance.evaluation)
+    if performance.methods:
+        compared = words.describe_comparison(performance.methods)
+        sentences += [compared] if compared else []
+    return sentences
 
 
 def _list_facts(estimator: Any) -> list[tuple[str, str]]:
@@ -243,31 +284,6 @@ def _list_facts(estimator: Any) -> list[tuple[str, str]]:
         facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
         facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
     return facts
-
-
-def _list_columns(unwrapped: Unwrapped) -> list[tuple[str, str, str, str]]:
-    """Return name, kind, encoding and number of missing cells of the columns of the table."""
-    if unwrapped.table is None:
-        return []
-    return [
-        (entry.column, entry.kind, entry.action, str(entry.n_missing or ""))
-        for entry in unwrapped.table
-    ]
-
-
-def _list_missing(unwrapped: Unwrapped, cells: AnyArray) -> list[tuple[str, str]]:
-    """Return how many cells of the table were missing, and how they were treated."""
-    n_missing, n_cells = int(np.isnan(cells).sum()), cells.size
-    treatment = "the model averages over their possible values"
-    if not n_missing:
-        treatment = "filled before the fit"
-    if unwrapped.table is not None:
-        n_missing = unwrapped.table.n_missing
-        n_cells = unwrapped.table.n_rows * sum(1 for entry in unwrapped.table if entry.outputs)
-    if not n_missing:
-        return [("Missing cells", "none")]
-    share = f"{n_missing:,} of {n_cells:,} ({n_missing / n_cells:.1%})"
-    return [("Missing cells", f"{share}; {treatment}")]
 
 
 def _to_floats(values: Any) -> list[float] | None:

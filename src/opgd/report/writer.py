@@ -1,11 +1,13 @@
-"""The function `write_report`; plotly and jinja2 are imported when it is called."""
+"""The function `write_report`; jinja2 is imported when it is called."""
 
 from pathlib import Path
 from typing import Any
 
 from opgd._utils.files import check_writable_path, write_atomically
+from opgd.report.report_file import ReportFile
 
 MAX_ROWS = 50_000
+PAGES = (".html", ".htm", "")
 
 
 def write_report(
@@ -20,16 +22,18 @@ def write_report(
     cv: int = 5,
     groups: Any = None,
     max_rows: int = MAX_ROWS,
-    comparison: Any = None,
+    comparison: Any = "usual",
     overwrite: bool = False,
 ) -> Path:
     """Write an interactive report on a fitted model as a self-contained HTML file.
 
-    The report shows classification performance and calibration, an interactive scatter plot of
-    the samples on any two components (axes), an animation from principal components to the
-    fitted components, the loadings and the contribution of each component, possible label errors
-    and outliers. For a mixture it shows the clusters, how they differ from the initial ones, and
-    the criteria for the number of clusters. Samples can be selected and their indices downloaded.
+    The report begins with the results in words, next to those of usual classifiers on the same
+    held-out samples. It shows an interactive scatter plot of the samples on any two components
+    (axes), classification performance and calibration, what separates two classes, a tour through
+    planes of components, principal components and discriminants, parallel coordinates and a table
+    with the same selection, the loadings and the contribution of each component, misclassified
+    samples and outliers. For a mixture it shows the profiles of the clusters and the criteria for
+    their number. Samples can be selected and their indices downloaded.
 
     The file contains the data of the samples that it draws; consider this before sharing it.
 
@@ -46,9 +50,11 @@ def write_report(
         Labels of `X`, required for a classifier. For a mixture, known classes to compare the
         clusters with.
     path : str or path-like
-        File to write, usually with the extension ``.html``. Its directory must exist.
+        File to write, with the extension ``.html``, or ``.pdf`` if Chromium or Chrome is
+        installed, which prints the page without its interactive parts. Its directory must exist.
     title : str, default=None
-        Title of the report; by default it contains the class name of the estimator.
+        Title of the report, such as the name of the data; by default it is made of the name of `y`
+        (if it is a pandas Series) or of the classes.
     X_test, y_test : array-likes of shape (n_test, n_features) and (n_test,), default=None
         Test set, not used to fit the estimator. If passed, error, log-loss and calibration are
         computed on it instead of by cross-validation.
@@ -63,16 +69,20 @@ def write_report(
     max_rows : int, default=50000
         Maximum number of samples to draw. Larger data are subsampled, stratified by class, for
         the scatter plots only.
-    comparison : pandas.DataFrame, default=None
-        Result of `opgd.compare`, for example of ``compare(X, y, [estimator, "LDA", "QDA", "random
-        forest"])``. If passed, the report has a section with this comparison.
+    comparison : "usual", pandas.DataFrame or None, default="usual"
+        Other methods to compare the classifier with. With "usual", LDA, logistic regression and
+        gradient boosting are fitted with fixed settings and evaluated on the same test set or
+        folds; each takes at most about 15 seconds, and they are omitted where no samples are held
+        out, or with more than 20,000 samples or a million values. A DataFrame is a result of
+        `opgd.compare`, for example of ``compare(X, y, [estimator, "LDA", "QDA", "random
+        forest"])``. None omits the comparison.
     overwrite : bool, default=False
         Whether to replace an existing file.
 
     Returns
     -------
-    path : Path
-        Path of the file.
+    path : pathlib.Path
+        Path of the file. Notebooks display it as a link and the page.
 
     Examples
     --------
@@ -88,9 +98,14 @@ def write_report(
     iris.html
     """
     from opgd.report.html import render
+    from opgd.report.pdf import find_browser, print_to_pdf
     from opgd.report.summary import summarize
 
     target = check_writable_path(path, overwrite)
+    kind = target.suffix.lower()
+    if kind not in (*PAGES, ".pdf"):
+        raise ValueError(f"A report is a .html or .pdf file, got path={str(path)!r}.")
+    browser = find_browser() if kind == ".pdf" else None
     summary = summarize(
         estimator,
         X,
@@ -104,5 +119,8 @@ def write_report(
         comparison=comparison,
     )
     # names may contain lone surrogates, which UTF-8 cannot encode
-    write_atomically(target, render(summary).encode("utf-8", "replace"), overwrite)
-    return target
+    content = render(summary).encode("utf-8", "replace")
+    if browser is not None:
+        content = print_to_pdf(content, browser)
+    write_atomically(target, content, overwrite)
+    return ReportFile(target)

@@ -33,9 +33,9 @@ def demo(
     from opgd import OPGDClassifierCV, write_report
     from opgd.cli.tables.write import check_new_file
     from opgd.model_file import save_model
-    from opgd.report.html import packages
+    from opgd.report.html import make_environment
 
-    packages()  # raises if the report's packages are missing, before anything is written
+    make_environment()  # raises if the report's packages are missing, before anything is written
     terminal = Terminal(quiet, as_json)
     out.mkdir(parents=True, exist_ok=True)
     paths = {key: out / f"{table}{ending}" for key, ending in ENDINGS.items()}

@@ -1,6 +1,7 @@
 """The command `opgd report`."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +18,13 @@ def report(
     model: ModelFile,
     data: Data,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write: .html, or .pdf if Chromium is installed.",
+        ),
     ],
     target: Annotated[
         str | None,
@@ -32,7 +39,9 @@ def report(
         str | None,
         typer.Option(metavar="DATA", help="Test set, to evaluate the model on."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Title of the page; by default the name of the table.")
+    ] = None,
     cv: Annotated[
         int, typer.Option(min=0, help="Cross-validation folds if there is no test set; 0 disables.")
     ] = 5,
@@ -44,6 +53,13 @@ def report(
         str | None,
         typer.Option(metavar="FILE", help="Results of opgd compare -o, to show in the report."),
     ] = None,
+    usual: Annotated[
+        bool,
+        typer.Option(
+            "--usual/--no-usual",
+            help="Compare with LDA, logistic regression and gradient boosting on the same rows.",
+        ),
+    ] = True,
     drop_missing: DropMissing = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -65,7 +81,9 @@ def report(
     opened = open_model(model)
     target = target or opened.target
     _check_options(opened, target, test, groups, comparison)
-    results = None if comparison is None else _read_comparison(comparison, terminal)
+    results = "usual" if usual else None
+    if comparison is not None:
+        results = _read_comparison(comparison, terminal)
     cross_validated = opened.is_classifier and test is None and cv > 1
     group_column = (groups or opened.groups) if cross_validated else None
     rows = _read_labeled(opened, data, target, group_column, drop_missing, terminal)
@@ -78,7 +96,7 @@ def report(
             rows.X,
             rows.y,
             path=path,
-            title=title,
+            title=title or _make_title(data, target if opened.is_classifier else None),
             X_test=test_rows.X,
             y_test=test_rows.y,
             cv=cv,
@@ -91,6 +109,12 @@ def report(
     facts = {"report": str(path), "rows": len(rows.X), "bytes": size}
     page = Text(f"Wrote report on {len(rows.X)} rows to {path} ({size / 1e6:.1f} MB)")
     terminal.print_result(facts, page)
+
+
+def _make_title(data: str, target: str | None) -> str:
+    """Return a title made of the name of the table and of the label column."""
+    name = "table" if data == "-" else Path(data).name
+    return name if target is None else f"{name}: {target}"
 
 
 @dataclass(frozen=True)
@@ -171,7 +195,14 @@ def _read_labeled(
     if missing.any():
         terminal.note(f"Dropped {count_noun(int(missing.sum()), 'row')} without a label.")
     group_labels = None if groups is None else encode_groups(rows.table, groups)[~missing]
-    return LabeledRows(X[~missing], labels[~missing], group_labels)
+    return LabeledRows(X[~missing], _name_labels(labels[~missing], target), group_labels)
+
+
+def _name_labels(labels: Any, name: str) -> Any:
+    """Return labels as a series with the name of their column, which the report shows."""
+    import pandas
+
+    return pandas.Series(labels, name=name)
 
 
 def _encode_optional_labels(series: Any) -> Any:

@@ -19,8 +19,11 @@ const report = (() => {
       if (values === null) {
         const raw = unpack(packed);
         values = new Float64Array(raw.length);
-        const missing = packed.type === "int16" ? -32768 : null; // float32 has NaN
-        for (let i = 0; i < raw.length; i++) values[i] = raw[i] === missing ? NaN : packed.offset + packed.step * raw[i];
+        const smallest = 1e-7 * Math.abs(packed.offset); // of the digits that the packed values have
+        for (let i = 0; i < raw.length; i++) {
+          const value = packed.offset + packed.step * raw[i];
+          values[i] = Math.abs(value) < smallest ? 0 : value;
+        }
       }
       return values;
     };
@@ -35,10 +38,6 @@ const report = (() => {
     const tail = Math.floor((longest - 1) / 2);
     return characters.slice(0, longest - 1 - tail).join("") + "…" + characters.slice(-tail).join("");
   }
-
-  // Escape text for plotly, which interprets a subset of HTML.
-  const plotlyText = (text, longest = 40) =>
-    shortText(text, longest).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
   function element(tag, text, attributes = {}) {
     const node = document.createElement(tag);
@@ -57,25 +56,13 @@ const report = (() => {
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  function layout() {
-    const axis = { gridcolor: style("--grid"), zerolinecolor: style("--grid"), linecolor: style("--grid"), automargin: true };
-    const ink = style("--soft");
-    return {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "closest",
-      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: ink },
-      margin: { l: 56, r: 12, t: 12, b: 48 }, hoverdistance: 12,
-      xaxis: { ...axis }, yaxis: { ...axis },
-      newselection: { line: { color: style("--accent"), width: 1.5 } }, activeselection: { opacity: 0.1 },
-    };
-  }
-  const config = { displayModeBar: false, responsive: true, doubleClick: "reset", showTips: false };
-
-  function hasWebGL() {
-    try {
-      return Boolean(document.createElement("canvas").getContext("webgl"));
-    } catch {
-      return false;
-    }
+  function saveFile(name, blob) {
+    const address = URL.createObjectURL(blob);
+    const link = element("a", undefined, { href: address, download: name });
+    document.body.appendChild(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
   }
 
   const listeners = [];
@@ -84,8 +71,10 @@ const report = (() => {
     return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   };
   function showTheme() {
-    byId("theme").textContent = isDark() ? "Light" : "Dark";
-    byId("theme").setAttribute("aria-label", isDark() ? "Use light colors" : "Use dark colors");
+    if (byId("theme")) {
+      byId("theme").textContent = isDark() ? "Light" : "Dark";
+      byId("theme").setAttribute("aria-label", isDark() ? "Use light colors" : "Use dark colors");
+    }
     for (const listener of listeners) listener();
   }
   function setTheme(theme) {
@@ -93,15 +82,23 @@ const report = (() => {
     else delete document.documentElement.dataset.theme;
     showTheme();
   }
-  byId("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+  byId("theme")?.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
+  const contents = byId("contents"); // on small screens the contents open on request
+  if (contents && matchMedia("(max-width: 40rem)").matches) {
+    contents.open = false;
+    contents.addEventListener("click", (event) => { if (event.target.closest("a")) contents.open = false; });
+  }
+  byId("more-columns")?.addEventListener("click", () => {
+    byId("profile").classList.add("all");
+    byId("more-columns").remove();
+  });
   let beforePrint;
   addEventListener("beforeprint", () => { beforePrint = document.documentElement.dataset.theme; setTheme("light"); });
   addEventListener("afterprint", () => setTheme(beforePrint));
   const onTheme = (listener) => listeners.push(listener);
 
   return {
-    data, byId, unpack, lazyNumbers, shortText, plotlyText, element, formatNumber, style, layout, config, onTheme,
-    showTheme, pointType: hasWebGL() ? "scattergl" : "scatter",
+    data, byId, unpack, lazyNumbers, shortText, element, formatNumber, style, onTheme, showTheme, isDark, saveFile,
   };
 })();

@@ -1,32 +1,60 @@
-// Quantities, groups and names of the rows, and the plotly traces that draw them.
+// Quantities, groups and names of the rows, and the state that all views share.
 report.rows = (() => {
   const { data, unpack, lazyNumbers, formatNumber, shortText, style } = report;
   const n = data.n_drawn;
   const positions = unpack(data.rows);
-  const quantity = (kind) => (packed) => ({ kind, name: packed.name, center: packed.center, numbers: lazyNumbers(packed) });
+  const quantity = (kind) => (packed) => {
+    const complete = lazyNumbers(packed);
+    if (!packed.missing) return { kind, name: packed.name, frame: packed.frame, numbers: complete, complete };
+    let observed = null; // cells that were missing are NaN here, and have their conditional means in `complete`
+    const numbers = () => {
+      if (observed === null) {
+        observed = Float64Array.from(complete());
+        for (const i of unpack(packed.missing)) observed[i] = NaN;
+      }
+      return observed;
+    };
+    return { kind, name: packed.name, frame: packed.frame, numbers, complete };
+  };
   const axes = data.axes.map(quantity("axis"));
   const pca = data.pca.map(quantity("pca"));
   const columns = data.columns.map(quantity("column"));
   const values = data.values.map(quantity("value"));
   const originals = data.originals.map(({ name, words, codes }) => ({ name, words, codes: unpack(codes) }));
   const groupings = data.groupings.map(({ name, names, codes }) => ({ kind: "groups", name, names, codes: unpack(codes) }));
-  const size = Math.max(3.2, Math.min(9, 12.5 - 2 * Math.log10(n)));
-  const growth = { star: 1.35, cross: 1.15, x: 1.1, diamond: 0.95, square: 0.9 };
+  const radius = Math.max(1.7, Math.min(4.6, 6.4 - Math.log10(n)));
 
+  // Heights of strips, one for each group of the first grouping, with the rows spread inside.
+  const strip = (() => {
+    const { codes, names } = groupings[0];
+    const hasUnknown = codes.some((code) => code < 0);
+    const ticks = names.map((name, k) => [names.length - k, name]).concat(hasUnknown ? [[0, noName(groupings[0])]] : []);
+    const spread = (i) => (((positions[i] * 2654435761) >>> 0) / 4294967296 - 0.5) * 0.56; // the same on every opening
+    let heights = null;
+    const numbers = () => (heights ??= Float64Array.from(codes, (code, i) => (code < 0 ? 0 : names.length - code) + spread(i)));
+    return { kind: "strip", name: `by ${groupings[0].name}`, ticks, numbers, complete: numbers, frame: [hasUnknown ? -0.6 : 0.4, names.length + 0.75] };
+  })();
+
+  function noName(coloring) { return coloring.name.startsWith("cluster") ? "noise" : "no label"; }
+  // Dark colors are mixed with white on a dark page.
+  function adapt(color) {
+    const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16));
+    if (!report.isDark() || 0.21 * r + 0.72 * g + 0.07 * b > 95) return color;
+    return `rgb(${[r, g, b].map((value) => Math.round(value + 0.32 * (255 - value))).join(",")})`;
+  }
   function groupStyle(code) {
     if (code < 0) return { color: style("--soft"), symbol: "circle-open" };
-    const hollow = Math.floor(code / (data.colors.length * data.symbols.length)) % 2;
-    const symbol = data.symbols[code % data.symbols.length];
-    return { color: data.colors[code % data.colors.length], symbol: hollow ? symbol + "-open" : symbol };
+    const { color, symbol } = data.styles[code % data.styles.length];
+    return { color: adapt(color), symbol };
   }
 
   // "correctness" has fixed colors and symbols
   const styleOf = (coloring, code) =>
     coloring.name === "correctness" && code >= 0
-      ? { color: code ? "#bd1f01" : "#94a4a2", symbol: code ? "x" : "circle" }
+      ? { color: code ? style("--warm") : "#94a4a2", symbol: code ? "x" : "circle" }
       : groupStyle(code);
 
-  const groupName = (coloring, code) => (code < 0 ? "no label" : coloring.names[code]);
+  const groupName = (coloring, code) => (code < 0 ? noName(coloring) : coloring.names[code]);
 
   function groupsOf(coloring) {
     const counts = new Map();
@@ -34,33 +62,77 @@ report.rows = (() => {
     return [...counts].sort((a, b) => (a[0] < 0) - (b[0] < 0) || a[0] - b[0]);
   }
 
-  const pick = (numbers, rows) => Float64Array.from(rows, (i) => numbers[i]);
-
-  // Split the rows into traces: one for each visible group, or a single one for a numeric coloring.
-  function parts(coloring, shown) {
-    if (coloring.kind !== "groups") return [{ code: null, rows: Int32Array.from({ length: n }, (_, i) => i) }];
-    const rowsByCode = new Map(groupsOf(coloring).filter(([code]) => !shown || shown.has(code)).map(([code]) => [code, []]));
-    coloring.codes.forEach((code, i) => rowsByCode.get(code)?.push(i));
-    return [...rowsByCode].map(([code, rows]) => ({ code, rows })).sort((a, b) => b.rows.length - a.rows.length);
+  const COLOR_STEPS = 48;
+  function rangeOf(numbers) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of numbers) if (value === value) { if (value < low) low = value; if (value > high) high = value; }
+    return low > high ? [0, 1] : [low, high];
   }
 
-  function trace(part, coloring, x, y) {
-    const marker = { size, opacity: n > 5000 ? 0.65 : 0.85, line: { width: n > 5000 ? 0 : 0.6, color: style("--edge") } };
-    if (part.code === null) {
-      marker.color = pick(coloring.numbers(), part.rows);
-      marker.colorscale = "Viridis";
-      marker.showscale = true;
-      marker.colorbar = { thickness: 12, len: 0.9, outlinewidth: 0, title: { text: report.plotlyText(coloring.name, 24), side: "right" } };
-    } else {
-      const { color, symbol } = styleOf(coloring, part.code);
-      Object.assign(marker, { color, symbol, size: size * (growth[symbol] ?? 1) });
-      if (symbol.endsWith("-open")) marker.line = { width: 1, color };
+  // Split the rows into parts with the same style: groups, or steps of a color scale. Small groups come last.
+  const caches = new Map();
+  function parts(coloring) {
+    if (caches.has(coloring)) return caches.get(coloring);
+    const byCode = new Map();
+    const add = (code, i) => { if (!byCode.has(code)) byCode.set(code, []); byCode.get(code).push(i); };
+    if (coloring.kind === "groups") coloring.codes.forEach((code, i) => add(code, i));
+    else {
+      const numbers = coloring.numbers(), [low, high] = rangeOf(numbers);
+      numbers.forEach((value, i) => add(value === value ? Math.min(COLOR_STEPS - 1, Math.floor((COLOR_STEPS * (value - low)) / (high - low || 1))) : -1, i));
     }
-    return {
-      type: report.pointType, mode: "markers", x: pick(x, part.rows), y: pick(y, part.rows), marker, hoverinfo: "none",
-      selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: 0.12 } },
-    };
+    const found = [...byCode].map(([code, rows]) => ({ code, rows: Int32Array.from(rows) }));
+    found.sort((a, b) => (coloring.kind === "groups" ? b.rows.length - a.rows.length : a.code - b.code));
+    caches.set(coloring, found);
+    return found;
   }
+  function partStyle(coloring, code) {
+    if (coloring.kind === "groups") return styleOf(coloring, code);
+    return code < 0 ? { color: style("--soft"), symbol: "circle-open" } : { color: report.draw.viridis((code + 0.5) / COLOR_STEPS), symbol: "circle" };
+  }
+
+  // State of all views: the coloring, the groups shown, selected rows and the pinned row.
+  const listeners = [];
+  const colorings = [...groupings, ...values, ...columns];
+  const state = { coloring: colorings[0], shown: null, selected: new Set(), marked: null };
+  const change = (what, changes) => { Object.assign(state, changes); for (const listener of listeners) listener(what); };
+  const onChange = (listener) => listeners.push(listener);
+  const visibleParts = () => parts(state.coloring).filter(({ code }) => state.coloring.kind !== "groups" || !state.shown || state.shown.has(code));
+
+  // Draw the visible rows at the given pixels; rows that are not selected are faint if some are.
+  // Rows without finite pixels are left out.
+  function paint(pen, xs, ys) {
+    const opacity = n > 20000 ? 0.45 : n > 4000 ? 0.65 : 0.88, edge = n > 4000 ? null : style("--edge");
+    const drawPart = (part, keep, alpha) => {
+      const found = keep ? part.rows.filter(keep) : part.rows;
+      if (found.length) pen.markers(xs, ys, found, { ...partStyle(state.coloring, part.code), radius, edge, opacity: alpha });
+    };
+    const any = state.selected.size > 0, i = state.marked;
+    for (const part of visibleParts()) drawPart(part, any ? (row) => !state.selected.has(row) : null, any ? 0.1 : opacity);
+    if (any) for (const part of visibleParts()) drawPart(part, (row) => state.selected.has(row), 0.95);
+    if (i !== null && Number.isFinite(xs[i] + ys[i])) {
+      pen.path(Array.from({ length: 32 }, (_, k) => [xs[i] + 9 * Math.cos((k * Math.PI) / 16), ys[i] + 9 * Math.sin((k * Math.PI) / 16)]), { stroke: style("--ink"), width: 2.2, close: true });
+    }
+  }
+
+  // The visible row nearest to a point, within 14 pixels.
+  function nearest(xs, ys, [px, py]) {
+    let best = 14 * 14, found = null;
+    for (const { rows } of visibleParts()) {
+      for (const i of rows) {
+        const d = (xs[i] - px) ** 2 + (ys[i] - py) ** 2;
+        if (d < best) { best = d; found = i; }
+      }
+    }
+    return found;
+  }
+
+  const legendEntries = () =>
+    state.coloring.kind !== "groups" ? [] : groupsOf(state.coloring).filter(([code]) => !state.shown || state.shown.has(code)).map(([code]) => ({ ...styleOf(state.coloring, code), name: groupName(state.coloring, code) }));
+  const colorbar = () => {
+    if (state.coloring.kind === "groups") return null;
+    const [low, high] = rangeOf(state.coloring.numbers());
+    return { low, high, name: state.coloring.name };
+  };
 
   const name = (i) => (data.names ? `${positions[i]} (${shortText(data.names[i], 40)})` : String(positions[i]));
 
@@ -71,11 +143,16 @@ report.rows = (() => {
     for (const grouping of groupings) {
       if (grouping.name !== "correctness") pairs.push([grouping.name, groupName(grouping, grouping.codes[i])]);
     }
-    const encoded = originals.length ? [] : columns.slice(0, maxColumns);
-    for (const { name, numbers } of [...values, ...encoded]) pairs.push([name, formatNumber(numbers()[i])]);
-    for (const { name, words, codes } of originals.slice(0, maxColumns)) pairs.push([name, codes[i] < 0 ? "missing" : words[codes[i]]]);
+    for (const { name, numbers } of values) pairs.push([name, formatNumber(numbers()[i])]);
+    for (const { name, text } of cells.slice(0, maxColumns)) pairs.push([name, text(i)]);
     return pairs;
   }
+  const cells = originals.length
+    ? originals.map(({ name, words, codes }) => ({ name, text: (i) => (codes[i] < 0 ? "missing" : words[codes[i]]), key: (i) => (codes[i] < 0 ? "" : words[codes[i]]) }))
+    : columns.map(({ name, numbers }) => ({ name, text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
 
-  return { n, positions, axes, pca, columns, values, groupings, groupsOf, groupName, styleOf, parts, trace, facts, name };
+  return {
+    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, paint, nearest, legendEntries, colorbar,
+    partStyle, facts, name, state, change, onChange,
+  };
 })();

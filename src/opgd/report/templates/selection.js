@@ -1,50 +1,38 @@
 // Tooltips, pinned rows, row search, and the selection with its download.
 report.selection = (() => {
   const { byId, element, rows, shortText } = report;
-  const { state, plot, draw } = report.scatter;
+  const { state } = rows;
   const TIP_COLUMNS = 6, PINNED_COLUMNS = 30;
+  const NOTHING = "No rows selected. Drag with the Box or Lasso tool to select rows.";
 
-  function makeList(pairs) {
-    const list = element("dl");
-    for (const [key, value] of pairs) {
-      const term = element("dt", undefined, { title: shortText(key, 400) }), description = element("dd");
-      term.appendChild(element("bdi", shortText(key, 60)));
-      description.appendChild(element("bdi", shortText(value, 80)));
-      list.append(term, description);
-    }
-    return list;
+  function appendPair(list, key, value) {
+    const term = element("dt", undefined, { title: shortText(key, 400) }), description = element("dd");
+    term.appendChild(element("bdi", shortText(key, 60)));
+    description.appendChild(element("bdi", shortText(value, 80)));
+    list.append(term, description);
   }
 
-  function rowOf(point) {
-    const part = state.parts[point.curveNumber]; // ellipses and marks come after the rows
-    return part ? part.rows[point.pointNumber] : null;
-  }
-
-  function showTip(event) {
-    const row = rowOf(event.points[0]);
+  function showTip(row, event) {
+    const tip = byId("tip");
+    tip.hidden = row === null;
     if (row === null) return;
-    const tip = byId("tip"), { clientX, clientY } = event.event;
-    tip.replaceChildren(makeList(rows.facts(row, TIP_COLUMNS)));
-    tip.hidden = false;
+    const list = element("dl"), { clientX, clientY } = event;
+    for (const [key, value] of rows.facts(row, TIP_COLUMNS)) appendPair(list, key, value);
+    tip.replaceChildren(list);
     const left = clientX + 16 + tip.offsetWidth > innerWidth ? clientX - 16 - tip.offsetWidth : clientX + 16;
     tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
     tip.style.top = `${Math.max(4, Math.min(clientY + 12, innerHeight - tip.offsetHeight - 4))}px`;
   }
 
   function pin(row) {
-    const details = byId("details");
-    const pairs = element("dl");
+    const details = byId("details"), pairs = element("dl");
     for (const [key, value] of rows.facts(row, PINNED_COLUMNS)) {
-      const cell = element("div"), term = element("dt", undefined, { title: shortText(key, 400) }), description = element("dd");
-      term.appendChild(element("bdi", shortText(key, 60)));
-      description.appendChild(element("bdi", shortText(value, 80)));
-      cell.append(term, description);
-      pairs.appendChild(cell);
+      const cell = pairs.appendChild(element("div"));
+      appendPair(cell, key, value);
     }
     details.replaceChildren(element("h3", `Row ${rows.name(row)}`), pairs);
     details.hidden = false;
-    state.marked = row;
-    draw();
+    rows.change("marked", { marked: row });
   }
 
   function find(text) {
@@ -57,14 +45,11 @@ report.selection = (() => {
     byId("details").hidden = false;
   }
 
-  let drawing = false; // plotly also emits plotly_selected when the selection is cleared below
   function select(indices) {
-    state.selected = new Set(indices);
+    rows.change("selected", { selected: new Set(indices) });
     const any = state.selected.size > 0;
     byId("clear").disabled = byId("download").disabled = !any;
-    byId("selected").textContent = any ? describeSelection() : "No rows selected. Use the Box or Lasso tool to select rows.";
-    drawing = true;
-    return Plotly.relayout(plot, { selections: [] }).then(draw).finally(() => { drawing = false; });
+    byId("selected").textContent = any ? describeSelection() : NOTHING;
   }
 
   function describeSelection() {
@@ -73,7 +58,8 @@ report.selection = (() => {
     const parts = [...counts].sort((a, b) => b[1] - a[1]);
     const words = parts.slice(0, 5).map(([code, count]) => `${shortText(rows.groupName(first, code), 30)} ${count.toLocaleString("en")}`);
     const more = parts.length > 5 ? ", …" : "";
-    return `${state.selected.size.toLocaleString("en")} rows selected: ${words.join(", ")}${more}`;
+    const total = state.selected.size;
+    return `${total.toLocaleString("en")} ${total === 1 ? "row" : "rows"} selected: ${words.join(", ")}${more}`;
   }
 
   // Quote text, with an apostrophe before text that a spreadsheet would evaluate as a formula.
@@ -93,29 +79,10 @@ report.selection = (() => {
     return [header.map(csvText).join(","), ...lines].join("\r\n") + "\r\n";
   }
 
-  function download() {
-    const address = URL.createObjectURL(new Blob([csv()], { type: "text/csv;charset=utf-8" }));
-    const link = element("a", undefined, { href: address, download: "selected_rows.csv" });
-    document.body.appendChild(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
-  }
-
-  function listen() {
-    plot.on("plotly_hover", showTip);
-    plot.on("plotly_unhover", () => { byId("tip").hidden = true; });
-    plot.on("plotly_click", (event) => {
-      const row = rowOf(event.points[0]);
-      if (row !== null) pin(row);
-    });
-    plot.on("plotly_selected", (event) => {
-      if (event?.points && !drawing) select(event.points.map(rowOf).filter((row) => row !== null));
-    });
-  }
+  byId("selected").textContent = NOTHING;
   byId("clear").addEventListener("click", () => select([]));
-  byId("select-shown").addEventListener("click", () => select(state.parts.flatMap((part) => [...part.rows])));
-  byId("download").addEventListener("click", download);
+  byId("select-shown").addEventListener("click", () => select(rows.visibleParts().flatMap((part) => [...part.rows])));
+  byId("download").addEventListener("click", () => report.saveFile("selected_rows.csv", new Blob([csv()], { type: "text/csv;charset=utf-8" })));
   byId("find").addEventListener("change", () => find(byId("find").value));
   for (const button of document.querySelectorAll("[data-row]")) {
     button.addEventListener("click", () => {
@@ -123,5 +90,5 @@ report.selection = (() => {
       byId("projection").scrollIntoView();
     });
   }
-  return { select, find, csv, csvText, listen };
+  return { select, find, pin, showTip, csv, csvText };
 })();

@@ -1,0 +1,43 @@
+"""Means of columns and axes by group, and standard deviations within groups."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class GroupMeans:
+    """Means of quantities by group; the difference of two groups is that of their means."""
+
+    names: list[str]
+    means: FloatArray  # (K, p), nan where a group has no values
+    deviations: FloatArray  # (p,), standard deviations within groups
+
+    def select_separating(self, max_columns: int) -> "GroupMeans":
+        """Return the quantities whose group means differ most, in standard deviations."""
+        safe = np.where(self.deviations > 0, self.deviations, np.inf)
+        filled = np.where(np.isnan(self.means), np.nanmean(self.means, axis=0), self.means)
+        spread = np.nan_to_num(np.ptp(filled, axis=0) / safe)
+        order = np.argsort(-spread, kind="stable")[:max_columns]
+        names = [self.names[j] for j in order]
+        return GroupMeans(names, self.means[:, order], self.deviations[order])
+
+
+def compute_group_means(
+    values: AnyArray, codes: IntArray, n_groups: int, names: list[str]
+) -> GroupMeans:
+    """Compute means by group over the values that are not missing; code -1 is no group."""
+    values = np.asarray(values, dtype=np.float64)
+    observed = ~np.isnan(values)
+    means = np.full((n_groups, values.shape[1]), np.nan)
+    squares, counts = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+    for group in range(n_groups):
+        rows, known = values[codes == group], observed[codes == group]
+        number = known.sum(axis=0)
+        sums = np.where(known, rows, 0.0).sum(axis=0)
+        np.divide(sums, number, out=means[group], where=number > 0)
+        squares += np.where(known, (rows - means[group]) ** 2, 0.0).sum(axis=0)
+        counts += number
+    return GroupMeans(names, means, np.sqrt(squares / np.maximum(counts, 1)))

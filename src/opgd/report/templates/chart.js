@@ -1,0 +1,236 @@
+// A chart on a canvas: axes, zoom, pan, box and lasso selection, keyboard, and export as PNG and SVG.
+report.makeChart = (node, options) => {
+  const { draw, style, element } = report;
+  const canvas = node.appendChild(element("canvas"));
+  const context = canvas.getContext("2d");
+  let view = null, scale = null, drag = null, outline = null, pen = null, penRatio = 0;
+  const mode = () => options.mode?.() ?? "none";
+
+  // Widen one direction so that a unit has the same length in both.
+  function equalize([x0, x1, y0, y1], width, height) {
+    const unit = Math.max((x1 - x0) / width, (y1 - y0) / height);
+    const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
+    return [cx - (unit * width) / 2, cx + (unit * width) / 2, cy - (unit * height) / 2, cy + (unit * height) / 2];
+  }
+
+  function makeScale(width, height) {
+    const xAxis = options.xAxis?.() ?? null, yAxis = options.yAxis?.() ?? null;
+    const top = options.top ?? 10, bottom = xAxis ? (xAxis.title ? 46 : 28) : (options.bottom ?? 10);
+    let range = view ?? options.home();
+    const innerHeight = Math.max(20, height - top - bottom);
+    const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], innerHeight / 52)) : [];
+    const widest = Math.min(0.3 * width, Math.max(0, ...yTicks.map(([, label]) => draw.measure(label))));
+    const left = yAxis ? Math.ceil(widest) + (yAxis.title ? 32 : 14) : (options.left ?? 10);
+    const right = (options.right ?? 14) + (options.colorbar?.() ? 62 : 0);
+    const innerWidth = Math.max(20, width - left - right);
+    if (options.equal) range = equalize(range, innerWidth, innerHeight);
+    const [x0, x1, y0, y1] = range;
+    return {
+      left, top, width: innerWidth, height: innerHeight, range, xAxis, yAxis,
+      xTicks: xAxis ? (xAxis.ticks ?? draw.ticks(x0, x1, innerWidth / 80)) : [],
+      yTicks: yAxis?.ticks ?? (yAxis ? draw.ticks(y0, y1, innerHeight / 52) : []),
+      x: (value) => left + ((value - x0) / (x1 - x0)) * innerWidth,
+      y: (value) => top + ((y1 - value) / (y1 - y0)) * innerHeight,
+      fromX: (px) => x0 + ((px - left) / innerWidth) * (x1 - x0),
+      fromY: (py) => y1 - ((py - top) / innerHeight) * (y1 - y0),
+    };
+  }
+
+  function drawAxes(pen, s, height) {
+    const grid = style("--grid"), soft = style("--soft");
+    for (const [value, label] of s.xTicks) {
+      const x = s.x(value);
+      if (x < s.left - 0.5 || x > s.left + s.width + 0.5) continue;
+      pen.path([[x, s.top], [x, s.top + s.height]], { stroke: grid });
+      pen.text(x, s.top + s.height + 15, label, { color: soft });
+    }
+    const longest = Math.max(40, s.left - (s.yAxis?.title ? 32 : 14));
+    for (const [value, label] of s.yTicks) {
+      const y = s.y(value);
+      if (y < s.top - 0.5 || y > s.top + s.height + 0.5) continue;
+      pen.path([[s.left, y], [s.left + s.width, y]], { stroke: grid });
+      pen.text(s.left - 7, y, fit(label, longest, 12), { color: soft, anchor: "end" });
+    }
+    if (s.xAxis?.title) pen.text(s.left + s.width / 2, height - 11, fit(s.xAxis.title, s.width), { color: soft, size: 13 });
+    if (s.yAxis?.title) pen.text(13, s.top + s.height / 2, fit(s.yAxis.title, s.height), { color: soft, size: 13, turn: -Math.PI / 2 });
+  }
+
+  function fit(text, width, size = 13) {
+    let longest = [...text].length;
+    while (longest > 4 && draw.measure(report.shortText(text, longest), size) > width + 1) longest -= 2;
+    return report.shortText(text, longest);
+  }
+
+  function drawColorbar(pen, s) {
+    const bar = options.colorbar?.();
+    if (!bar) return;
+    const x = s.left + s.width + 14, steps = 40, step = s.height / steps;
+    for (let k = 0; k < steps; k++) {
+      const y = s.top + s.height - (k + 1) * step;
+      pen.path([[x, y], [x + 11, y], [x + 11, y + step + 0.6], [x, y + step + 0.6]], { fill: draw.viridis((k + 0.5) / steps), close: true });
+    }
+    for (const [value, label] of draw.ticks(bar.low, bar.high, s.height / 60)) {
+      const y = s.top + s.height * (1 - (value - bar.low) / (bar.high - bar.low || 1));
+      pen.text(x + 16, y, label, { color: style("--soft"), anchor: "start", size: 11 });
+    }
+  }
+
+  function render(pen, width, height) {
+    const s = makeScale(width, height);
+    drawAxes(pen, s, height);
+    pen.clip(s.left, s.top, s.width, s.height, () => options.paint(pen, s));
+    options.over?.(pen, s);
+    drawColorbar(pen, s);
+    return s;
+  }
+
+  function redraw(ratio = Math.max(1, devicePixelRatio || 1)) {
+    const width = node.clientWidth, height = node.clientHeight;
+    if (!width || !height) return;
+    const size = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    if (!pen || penRatio !== ratio) { pen = draw.canvasPen(context, ratio); penRatio = ratio; }
+    scale = render(pen, width, height);
+    if (outline) pen.path(outline, { stroke: style("--accent"), width: 1.5, fill: style("--veil"), close: true });
+  }
+
+  let scheduled = false;
+  function draw_soon() {
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => { scheduled = false; redraw(); });
+  }
+
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+  const inside = ([x, y]) => scale && x >= scale.left && x <= scale.left + scale.width && y >= scale.top && y <= scale.top + scale.height;
+
+  function setView(range) {
+    view = range && range[1] > range[0] && range[3] > range[2] ? range : null;
+    options.onView?.(Boolean(view));
+    draw_soon();
+  }
+  function zoom(factor, [px, py] = [scale.left + scale.width / 2, scale.top + scale.height / 2]) {
+    const [x0, x1, y0, y1] = scale.range, cx = scale.fromX(px), cy = scale.fromY(py);
+    setView([cx + (x0 - cx) * factor, cx + (x1 - cx) * factor, cy + (y0 - cy) * factor, cy + (y1 - cy) * factor]);
+  }
+  function shift(range, dx, dy) {
+    const ux = ((range[1] - range[0]) * dx) / scale.width, uy = ((range[3] - range[2]) * dy) / scale.height;
+    setView([range[0] - ux, range[1] - ux, range[2] + uy, range[3] + uy]);
+  }
+
+  function contains(polygon) {
+    return (x, y) => {
+      let odd = false;
+      for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
+        const [xi, yi] = polygon[i], [xj, yj] = polygon[j];
+        if (yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi) odd = !odd;
+      }
+      return odd;
+    };
+  }
+
+  const makeBox = ([x0, y0], [x1, y1]) => [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
+  function startDrag(at, event) {
+    const own = options.onDrag?.(at, scale, event);
+    if (own) return { ...own, kind: "own" };
+    if (mode() === "none" || !inside(at)) return null;
+    return { kind: mode(), range: scale.range, trail: [at] };
+  }
+  function moveDrag(at) {
+    if (drag.kind === "own") drag.move(at);
+    else if (drag.kind === "pan") shift(drag.range, at[0] - drag.from[0], at[1] - drag.from[1]);
+    else {
+      drag.trail.push(at);
+      outline = drag.kind === "lasso" ? drag.trail : makeBox(drag.from, at);
+      draw_soon();
+    }
+  }
+  function endDrag(at, event) {
+    const polygon = outline;
+    outline = null;
+    if (drag.kind === "own") return drag.end?.(event);
+    if (!drag.moved) return options.onClick?.(options.pick?.(at, scale) ?? null, event);
+    if (drag.kind === "zoom") {
+      const xs = [drag.from[0], at[0]].sort((a, b) => a - b), ys = [drag.from[1], at[1]].sort((a, b) => a - b);
+      if (xs[1] - xs[0] > 8 && ys[1] - ys[0] > 8) return setView([scale.fromX(xs[0]), scale.fromX(xs[1]), scale.fromY(ys[1]), scale.fromY(ys[0])]);
+    } else if (drag.kind !== "pan") options.onRegion?.(contains(polygon), scale);
+    draw_soon();
+  }
+
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button || !scale) return;
+    const at = place(event);
+    drag = startDrag(at, event);
+    if (!drag) return;
+    Object.assign(drag, { from: at, moved: false });
+    canvas.setPointerCapture(event.pointerId);
+    if (event.pointerType !== "touch") event.preventDefault();
+    node.focus({ preventScroll: true });
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const at = place(event);
+    if (!drag) return options.onHover?.(inside(at) ? (options.pick?.(at, scale) ?? null) : null, event, at);
+    if (!drag.moved && Math.hypot(at[0] - drag.from[0], at[1] - drag.from[1]) < 4) return;
+    drag.moved = true;
+    options.onHover?.(null, event, at);
+    moveDrag(at);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (!drag) return;
+    endDrag(place(event), event);
+    drag = null;
+  });
+  canvas.addEventListener("pointercancel", () => { drag = outline = null; draw_soon(); });
+  canvas.addEventListener("pointerleave", (event) => { if (!drag) options.onHover?.(null, event, [-1, -1]); });
+  canvas.addEventListener("dblclick", () => { if (mode() !== "none") setView(null); });
+  canvas.addEventListener("wheel", (event) => {
+    if (mode() === "none" || !(event.ctrlKey || event.metaKey || document.activeElement === node)) return;
+    event.preventDefault();
+    zoom(Math.exp(Math.max(-0.5, Math.min(0.5, event.deltaY / 400))), place(event));
+  }, { passive: false });
+  node.addEventListener("keydown", (event) => {
+    if (event.target !== node || event.ctrlKey || event.metaKey || event.altKey || !scale) return;
+    const arrows = { ArrowLeft: [-40, 0], ArrowRight: [40, 0], ArrowUp: [0, -40], ArrowDown: [0, 40] };
+    if (options.onKey?.(event)) event.preventDefault();
+    else if (mode() !== "none" && event.key in arrows) { shift(scale.range, -arrows[event.key][0], -arrows[event.key][1]); event.preventDefault(); }
+    else if (mode() !== "none" && "+=-_0".includes(event.key)) { event.key === "0" ? setView(null) : zoom("+=".includes(event.key) ? 0.8 : 1.25); event.preventDefault(); }
+  });
+  const updateTouch = () => { canvas.style.touchAction = ["none", "zoom"].includes(mode()) ? (options.touch ?? "pan-y") : "none"; };
+  updateTouch();
+  new ResizeObserver(draw_soon).observe(node);
+  report.onTheme(draw_soon);
+  addEventListener("beforeprint", () => redraw(3));
+
+  // The picture in a size for papers and slides, with the legend on the right.
+  function paintExport(pen, width, height) {
+    const entries = (options.legend?.() ?? []).slice(0, 40), rowHeight = 22;
+    const side = entries.length ? Math.min(240, 46 + Math.max(...entries.map(({ name }) => draw.measure(report.shortText(name, 28), 13)))) : 0;
+    render(pen, width - side, height);
+    entries.forEach(({ color, symbol, name }, k) => {
+      const y = 24 + k * Math.min(rowHeight, (height - 30) / entries.length);
+      pen.markers([width - side + 16], [y], [0], { color, symbol, radius: 5 });
+      pen.text(width - side + 30, y, report.shortText(name, 28), { color: style("--ink"), anchor: "start", size: 13 });
+    });
+  }
+  function toSVG(width = 960, height = 720) {
+    const own = draw.svgPen(width, height, style("--card"));
+    paintExport(own, width, height);
+    return own.finish();
+  }
+  function toPNG(width = 960, height = 720, ratio = 2) {
+    const own = element("canvas");
+    [own.width, own.height] = [width * ratio, height * ratio];
+    const target = own.getContext("2d");
+    target.setTransform(ratio, 0, 0, ratio, 0, 0);
+    target.fillStyle = style("--card");
+    target.fillRect(0, 0, width, height);
+    paintExport(draw.canvasPen(target, ratio), width, height);
+    return new Promise((done) => own.toBlob(done, "image/png"));
+  }
+  return { node, canvas, redraw, drawSoon: draw_soon, setView, toSVG, toPNG, updateTouch, getScale: () => scale, getView: () => view };
+};

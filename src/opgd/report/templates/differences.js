@@ -1,0 +1,46 @@
+// What separates two groups: differences of the means of columns and of axes, in standard deviations within groups.
+report.differences = (() => {
+  const { byId, data, element, shortText, formatNumber } = report;
+  const profile = data.profile;
+  if (!profile || !byId("first-group")) return null;
+  const MAX_BARS = 12, selects = ["first-group", "second-group"].map(byId);
+  selects.forEach((select, k) => {
+    profile.groups.forEach((name, code) => select.appendChild(element("option", shortText(name, 60), { value: code })));
+    select.value = profile.pair[k];
+    select.addEventListener("change", show);
+  });
+
+  function compute(a, b) {
+    const list = ({ names, means, deviations }) => names.map((name, j) => {
+      const [first, second] = [means[a][j], means[b][j]];
+      return { name, first, second, difference: first === null || second === null ? 0 : (first - second) / (deviations[j] || 1) };
+    }).sort((u, v) => Math.abs(v.difference) - Math.abs(u.difference)).slice(0, MAX_BARS);
+    return { columns: list(profile.columns), axes: list(profile.axes) };
+  }
+
+  function makeBars(node, entries, withMeans) {
+    const largest = Math.max(1e-12, ...entries.map(({ difference }) => Math.abs(difference)));
+    node.replaceChildren(...entries.map(({ name, first, second, difference }) => {
+      const bar = element("div", undefined, { class: "bar" }), label = bar.appendChild(element("span"));
+      label.appendChild(element("bdi", shortText(name, 28), { title: shortText(name, 400) }));
+      const track = bar.appendChild(element("span", undefined, { class: "track" }));
+      track.style.setProperty("--v", (difference / largest).toFixed(4));
+      track.appendChild(element("i"));
+      bar.appendChild(element("span", `${difference < 0 ? "−" : "+"}${Math.abs(difference).toFixed(1)}`, { class: "num" }));
+      if (withMeans) bar.title = `means: ${formatNumber(first)} and ${formatNumber(second)}`;
+      return bar;
+    }));
+  }
+
+  function show() {
+    const [a, b] = selects.map((select) => Number(select.value)), { columns, axes } = compute(a, b);
+    makeBars(byId("column-differences"), columns, true);
+    makeBars(byId("axis-differences"), axes, false);
+    const [first, second] = [a, b].map((code) => shortText(profile.groups[code], 40));
+    const best = columns.slice(0, 3).filter(({ difference }) => Math.abs(difference) >= 0.2);
+    const words = best.map(({ name, first, second, difference }) => `${difference > 0 ? "higher" : "lower"} ${shortText(name, 40)} (mean ${formatNumber(first)} against ${formatNumber(second)})`);
+    byId("difference-words").textContent = a === b ? "Choose two different groups." : words.length ? `Compared with ${second}, ${first} has ${words.join(", ")}.` : `No column has clearly different means in ${first} and ${second}.`;
+  }
+  show();
+  return { compute, show };
+})();

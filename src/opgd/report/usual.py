@@ -1,0 +1,101 @@
+"""Compare a model with usual classifiers on the rows that were held out to evaluate it."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from opgd.comparison._compare import Comparison
+from opgd.comparison.evaluation import compute_log_losses
+from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.comparison import MethodSummary, summarize_methods
+from opgd.inspection.cross_validation import MAX_ROWS, MAX_VALUES, Split
+
+OURS = "this model"
+BUDGET = 15.0
+"""Seconds for the fits of each method; splits beyond are skipped."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Predictions of a model for held-out rows, and the data that other methods are fitted to."""
+
+    X: Any  # rows of all splits: features, or a table if there are steps
+    codes: IntArray  # (n,), class indices, -1 without a class
+    splits: list[Split]
+    probabilities: FloatArray  # (n, K) of the model, nan for rows that are never held out
+    steps: Any = None  # of a pipeline, fitted again for each split
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether fits of other methods would take too long."""
+        shape = np.shape(self.X)
+        return shape[0] > MAX_ROWS or shape[0] * shape[1] > MAX_VALUES
+
+
+def make_usual_methods(steps: Any) -> dict[str, Any]:
+    """Return LDA, logistic regression and gradient boosting with fixed settings.
+
+    Missing values are replaced by means, except by gradient boosting, which takes them as they are.
+    """
+    boosting = HistGradientBoostingClassifier(
+        max_iter=30, learning_rate=0.25, max_leaf_nodes=8, random_state=0
+    )
+    prepared = SimpleImputer(), StandardScaler()
+    methods = {
+        "LDA": make_pipeline(*prepared, LinearDiscriminantAnalysis()),
+        "logistic regression": make_pipeline(*prepared, LogisticRegression(max_iter=500)),
+        "gradient boosting": boosting,
+    }
+    if steps is None:
+        return methods
+    return {
+        name: Pipeline([("encoding", clone(steps)), ("method", method)])
+        for name, method in methods.items()
+    }
+
+
+def compare_with_usual(contest: Contest, budget: float = BUDGET) -> list[MethodSummary]:
+    """Return the results of the model, named `OURS`, and of usual methods, the best first.
+
+    Differences are those from the model.
+    """
+    labeled = [(train[contest.codes[train] >= 0], test) for train, test in contest.splits]
+    candidates = make_usual_methods(contest.steps)
+    data = (contest.X, contest.codes, None, None)
+    run = Comparison(candidates, data, labeled, budget, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # methods that fail are marked in the table
+        results = run.evaluate_all(verbose=0)
+        results += [_score(contest, number) for number in range(len(labeled))]
+    keys = ["method", "split", "error", "log_loss", "balanced_accuracy"]
+    keys += ["n_train", "n_test", "status"]  # without times, so that reports are reproducible
+    table = {key: [result[key] for result in results] for key in keys}
+    return summarize_methods(table, reference=OURS)
+
+
+def _score(contest: Contest, number: int) -> dict[str, Any]:
+    """Return the results of the model on one split."""
+    train, test = contest.splits[number]
+    probabilities, codes = contest.probabilities[test], contest.codes[test]
+    predicted = np.argmax(probabilities, axis=1)
+    classes: AnyArray = np.arange(probabilities.shape[1])
+    return {
+        "method": OURS,
+        "split": number,
+        "error": float(np.mean(predicted != codes)),
+        "log_loss": float(compute_log_losses(probabilities, classes, codes).mean()),
+        "balanced_accuracy": float(balanced_accuracy_score(codes, predicted)),
+        "n_train": len(train),
+        "n_test": len(test),
+        "status": "ok",
+    }

@@ -1,0 +1,125 @@
+"""Sentences of the first screen of a report."""
+
+from collections.abc import Sequence
+
+from opgd.inspection.cluster_columns import ClusterProfiles
+from opgd.inspection.comparison import MethodSummary
+from opgd.inspection.evaluation import Evaluation
+from opgd.inspection.loadings import AxisLoadings
+from opgd.inspection.text import shorten
+from opgd.report.usual import OURS
+
+MAX_NAMES = 6
+IMBALANCE = 3.0
+"""Ratio of the largest to the smallest class from which classes are imbalanced."""
+
+
+def join(names: Sequence[str]) -> str:
+    """Return names as "a, b and c"."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def list_some(names: Sequence[str], max_names: int = MAX_NAMES) -> str:
+    """Return at most `max_names` names, and how many more there are."""
+    short = [shorten(name, 30) for name in names]
+    if len(short) <= max_names:
+        return join(short)
+    return f"{', '.join(short[: max_names - 1])} and {len(short) - max_names + 1} more"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with a noun, such as "1 row" or "1,200 rows"."""
+    plural = {"axis": "axes", "class": "classes"}.get(noun, noun + "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def describe_task(
+    target: str | None, groups: list[str], is_mixture: bool, n_rows: int, n_columns: int
+) -> str:
+    """Return what was fitted, on what."""
+    data = f"{count(n_columns, 'column')} of a table with {count(n_rows, 'row')}"
+    if is_mixture:
+        return f"{count(len(groups), 'cluster')} found in {data}, without labels."
+    what = f"{shorten(target, 60)} ({list_some(groups)})" if target else list_some(groups)
+    return f"A model that predicts {what} from {data}."
+
+
+def describe_performance(evaluation: Evaluation) -> list[str]:
+    """Return how good the predictions are, and how they were tested."""
+    n, error = evaluation.n_rows, evaluation.error
+    tested = {
+        "test": f"{count(n, 'test row')} that the model had not seen",
+        "cv": f"{count(n, 'row')}, each predicted by a copy of the model fitted without it "
+        f"({evaluation.note})",
+        "training": f"the {count(n, 'row')} it was fitted to",
+    }[evaluation.source]
+    wrong = round(n * error)
+    often = "no row" if not wrong else f"{count(wrong, 'row')}, about 1 in {round(1 / error)},"
+    verb = "is" if wrong <= 1 else "are"
+    sentences = [f"Tested on {tested}: {often} {verb} misclassified."]
+    if evaluation.source == "training":
+        sentences.append(f"This is optimistic: {evaluation.note}.")
+    return sentences
+
+
+def is_imbalanced(evaluation: Evaluation) -> bool:
+    """Return whether the largest class has several times as many rows as the smallest."""
+    sizes = evaluation.confusion.sum(axis=1)
+    present = sizes[sizes > 0]
+    return bool(len(present) > 1 and present.max() >= IMBALANCE * present.min())
+
+
+def describe_comparison(methods: list[MethodSummary]) -> str:
+    """Return which usual methods are clearly worse or better than the model, or neither."""
+    others = [method for method in methods if method.name != OURS and method.n_splits]
+    if not others or len(others) == len(methods):
+        return ""
+    if any(method.low != method.low for method in others):  # a single test set has no intervals
+        best = min(others, key=lambda method: method.mean)
+        ours = next(method for method in methods if method.name == OURS)
+        step = 100 * (best.mean - ours.mean)
+        relation = "as often as" if not step else "less often than" if step > 0 else "more than"
+        points = f" (by {abs(step):.1f} percentage points)" if step else ""
+        return f"The model is wrong {relation} the best of them, {best.name}{points}."
+    n_splits = max(method.n_splits for method in methods)
+    partly = [method.name for method in others if method.n_splits < n_splits]
+    others = [method for method in others if method.n_splits == n_splits]
+    worse = [method.name for method in others if method.low > 0]
+    better = [method.name for method in others if method.high < 0]
+    equal = [method.name for method in others if method.low <= 0 <= method.high]
+    parts = []
+    if worse:
+        parts.append(f"clearly better than {join(worse)}")
+    if better:
+        parts.append(f"clearly worse than {join(better)}")
+    if equal:
+        parts.append(f"not clearly different from {join(equal)}")
+    if partly:
+        parts.append(f"was compared on some folds only with {join(partly)}")
+    return f"The model is {join(parts)} (95% intervals of the differences over the folds)."
+
+
+def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequence[float]) -> str:
+    """Return the columns with the largest coefficients on the first two axes."""
+    parts = []
+    for axis in loadings[:2]:
+        names = [shorten(columns[j], 30) for j in axis.columns[:3]]
+        share = f" ({shares[axis.axis]:.0%} of the separation)" if axis.axis < len(shares) else ""
+        parts.append(f"axis {axis.axis + 1}{share} weighs mostly {join(names)}")
+    sentence = "; ".join(parts)
+    return sentence[:1].upper() + sentence[1:] + "."
+
+
+def describe_clusters(profiles: ClusterProfiles, n_noise: int) -> list[str]:
+    """Return a sentence for each of the largest clusters."""
+    sentences = []
+    for k, line in enumerate(profiles.lines[:MAX_NAMES]):
+        about = join(line.words) if line.words else "no large differences from the others"
+        sentences.append(f"Cluster {k}: {count(line.size, 'row')} ({line.share:.0%}); {about}.")
+    if len(profiles.lines) > MAX_NAMES:
+        sentences.append(f"The other {len(profiles.lines) - MAX_NAMES} are described below.")
+    if n_noise:
+        sentences.append(f"{count(n_noise, 'row')} {'is' if n_noise == 1 else 'are'} noise.")
+    return sentences
