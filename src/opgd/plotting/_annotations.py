@@ -114,7 +114,7 @@ def draw_arrows(
     outline = [withStroke(linewidth=2.5, foreground=theme.paper)]
     arrow = {"arrowstyle": "-|>", "color": theme.ink, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     for tip, offset, name in zip(tips, placed.centers, names, strict=True):
-        ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=6)
+        ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=5)
         ax.annotate(
             name,
             tip,

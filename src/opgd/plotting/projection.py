@@ -308,8 +308,8 @@ class ProjectionDisplay:
         set_frame(ax, self.limits, projected.origin)
         tidy(ax)
         if projected.scores.shape[1] == 2:
-            if is_new:
-                ax.figure.draw_without_rendering()  # names are placed in the final layout
+            if is_new:  # names are placed in the final layout
+                ax.figure.get_layout_engine().execute(ax.figure)
             self._draw_names(ax, gaussians)
         self.ax_, self.figure_ = ax, ax.figure
         return self
