@@ -470,7 +470,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
 
     def _prepare(self, engine: Engine) -> tuple[Frame, Regularizer, list[str]]:
         """Sphere the samples and bound variances; return notes about features as well."""
-        frame = frame_samples(engine)
+        frame = frame_samples(engine, keep_relations=True)
         if self.regularization == 0:
             return frame, Regularizer(0.0), []
         resolution, names = measure_resolution(engine), self._column_names()
