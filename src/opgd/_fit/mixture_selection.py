@@ -93,7 +93,8 @@ class Selector:
 
     def _make_starts(self, samples: Samples) -> tuple[Starts, list[str]]:
         """Sphere the samples and bound variances; return notes about features as well."""
-        frame, strength = frame_samples(samples.engine), self.settings.regularization
+        frame = frame_samples(samples.engine, keep_relations=True)
+        strength = self.settings.regularization
         regularizer, notes = Regularizer(0.0), list[str]()
         if strength > 0:
             resolution = measure_resolution(samples.engine)
