@@ -91,16 +91,17 @@ def tabulate_fits(fits: list[Fit]) -> dict[str, AnyArray]:
     }
 
 
-def confusion_rates(refined: RefinedMixture) -> FloatArray:
+def confusion_rates(refined: RefinedMixture, labels: IntArray) -> FloatArray:
     """Return the share of each cluster that is assigned to each, (K, K); rows sum to one.
 
     Entry (j, k) is the probability that a sample of cluster j is most probable in cluster k.
+    `labels` (C,) are the clusters of the Gaussians.
     """
-    posteriors, n_clusters = refined.posteriors, len(refined.problem.priors)
+    posteriors, members = refined.posteriors, np.eye(labels.max() + 1)[labels].T  # (K, C)
 
     def sum_block(block: RowBlock) -> FloatArray:
-        shares = posteriors(block)
-        assigned = np.eye(n_clusters)[np.argmax(shares, axis=0)]  # (n, K)
+        shares = members @ posteriors(block)
+        assigned = np.eye(len(members))[np.argmax(shares, axis=0)]  # (n, K)
         return (shares * block.row_weights) @ assigned
 
     sums = refined.problem.objective.engine.sum(sum_block, refined.width)
