@@ -538,6 +538,24 @@ def test_the_largest_number_is_doubted(rng):
         OPGDMixture((2, 3), random_state=0).fit(X)
 
 
+@pytest.mark.parametrize("kind", ["one point", "one value"])
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_tiny_cluster_is_doubted(kind, merge, rng):
+    """Both numbers need a cluster for the three samples far away."""
+    X, _ = clouds(rng, 2, sizes=150, n_features=3)
+    X[:3, 2 if kind == "one value" else slice(None)] = 100.0
+    with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
+        model = OPGDMixture((3, 4), merge=merge, random_state=0).fit(X)
+    assert np.sum(model.labels_ == 2) == 3
+
+
+@pytest.mark.parametrize("parameters", [{"merge": True}, {"noise": True}])
+def test_the_largest_number_is_doubted_with_options(parameters, rng):
+    X, _ = clouds(rng, 5)
+    with pytest.warns(DataWarning, match="number of clusters, 3, is the largest"):
+        OPGDMixture((2, 3), random_state=0, **parameters).fit(X)
+
+
 def test_numbers_about_as_good_are_named():
     selection = {"n_clusters": np.array([1, 2, 3]), "selected_by": np.array([50.0, 10.0, 12.0])}
     selection["smallest"] = np.array([1.0, 0.5, 0.2])

@@ -55,6 +55,7 @@ class Outcome:
     selection: dict[str, AnyArray]
     notes: list[str]
     init: Any  # as in `OPGDMixture`, for the samples of the fit
+    n_samples: int  # including noise
     noise: Noise | None = None
 
     def number_clusters(self, merge: bool | int) -> Numbering:
@@ -93,7 +94,9 @@ class Selector:
         if self.stability:
             tried = list(selection["n_clusters"])
             selection["agreement"] = self._compare_halves(samples, tried)
-        return Outcome(fits[select_number(selection)], selection, notes, samples.init)
+        return Outcome(
+            fits[select_number(selection)], selection, notes, samples.init, samples.engine.n_samples
+        )
 
     def separate_noise(self, samples: Samples, numbers: list[int], share: float | None) -> Outcome:
         """Select the number of clusters without outlying samples, then fit it without noise."""
@@ -102,7 +105,9 @@ class Selector:
         retained = estimate_noise(engine, selected.fit.refined.density, share).retained
         outcome = self.select(samples.select(retained), [selected.fit.n_clusters])
         noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
-        return replace(outcome, selection=selected.selection, noise=noise)
+        return replace(
+            outcome, selection=selected.selection, n_samples=engine.n_samples, noise=noise
+        )
 
     def _make_starts(self, samples: Samples) -> tuple[Starts, list[str]]:
         """Sphere the samples and bound variances; return notes about features as well."""

@@ -52,7 +52,8 @@ def _doubt_outcome(outcome: Outcome, labels: IntArray) -> list[str]:
         return []
     refined = outcome.fit.refined
     sizes = np.bincount(labels, refined.sizes).astype(np.intp)
-    return doubt_selection(outcome.selection, sizes, confusion_rates(refined, labels))
+    rates = confusion_rates(refined, labels)
+    return doubt_selection(outcome.selection, sizes, rates, outcome.n_samples)
 
 
 def _find_empty(sizes: IntArray, *, is_fitted: bool) -> list[str]:
