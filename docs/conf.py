@@ -49,8 +49,17 @@ alone += ["benchmarks", "contributing", "architecture", "extending", "gallery/in
 html_sidebars = {page: [] for page in alone}  # pages that have no neighbors to list
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "gallery"
-ORDER = ["digits", "vowel", "satellite", "two_classes", "subclasses", "loadings", "tour"]
-ORDER += ["calibration", "pipeline", "texture", "seeds", "how_many_clusters", "few_labels"]
+ORDER = ["digits", "confusion", "vowel", "satellite", "two_classes", "subclasses", "loadings"]
+ORDER += [
+    "tour",
+    "calibration",
+    "decisions",
+    "pipeline",
+    "texture",
+    "seeds",
+    "how_many_clusters",
+    "few_labels",
+]
 ORDER += ["many_rows"]
 
 

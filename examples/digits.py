@@ -20,9 +20,9 @@ from opgd import OPGDClassifier
 Array = npt.NDArray[Any]
 
 COVERAGE = 0.9
-# Petroff's color-blind safe palette
-COLORS = ["#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6"]
-COLORS += ["#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd"]
+# the colors of the first ten classes in opgd.plotting
+COLORS = ["#3f90da", "#f09b00", "#bd1f01", "#94a4a2", "#832db6"]
+COLORS += ["#a96b59", "#e76300", "#b9ac70", "#717581", "#08584d"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ def draw_panel(axes: Any, panel: Panel, y_test: Array) -> None:
     low, high = (panel.means - extent).min(axis=0), (panel.means + extent).max(axis=0)
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
     n_outside = int(np.any((panel.scores < low) | (panel.scores > high), axis=1).sum())
-    outside = f" ({n_outside} test samples outside the plot)" if n_outside else ""
+    plural = "s" * (n_outside != 1)
+    outside = f" ({n_outside} test sample{plural} outside the plot)" if n_outside else ""
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[])
     axes.set_title(f"{panel.title}: test error {panel.error:.0%}", fontsize=14)
     axes.set_xlabel(f"{panel.axes} 1{outside}", color="#555555")

@@ -13,6 +13,7 @@ from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import (
@@ -24,6 +25,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -523,7 +525,7 @@ def test_labels_in_a_column_are_labels_or_refused(model, iris):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"X": np.full((150, 4), np.nan)}, "NaN"),
+        ({"X": np.full((150, 4), np.inf)}, "infinity"),
         ({"y": np.where(np.arange(150) == 3, None, "a")}, "None"),
         ({"y": np.arange(149) % 3}, "inconsistent"),
         ({"y": np.linspace(0, 1, 150)}, "continuous"),
@@ -557,6 +559,25 @@ def test_inputs_are_left_as_they_were(iris):
     before = pickle.dumps(given)
     compare(*given, cv=HALVES, verbose=0)
     assert pickle.dumps(given) == before
+
+
+def test_missing_values_are_filled_only_where_they_are_not_accepted(iris):
+    X, y = iris[0].copy(), iris[1]
+    X[np.random.default_rng(0).uniform(size=X.shape) < 0.1] = np.nan
+    zeros = make_pipeline(SimpleImputer(strategy="constant", fill_value=0), LogisticRegression())
+    message = r"do not accept them: naive Bayes, KNeighborsClassifier\.$"
+    with pytest.warns(UserWarning, match=message):
+        table = found(X, y, ["LDA", "naive Bayes", KNeighborsClassifier(), zeros], cv=HALVES)
+    assert set(table["status"]) == {"ok"}
+    medians = SimpleImputer(strategy="median")
+    own = {
+        "naive Bayes": make_pipeline(medians, GaussianNB()),
+        "KNeighborsClassifier": make_pipeline(medians, KNeighborsClassifier()),
+        "Pipeline": zeros,
+    }
+    expected = found(X, y, own, cv=HALVES).set_index(["method", "split"])["error"]
+    errors = table.set_index(["method", "split"])["error"]
+    pd.testing.assert_series_equal(errors[expected.index], expected)
 
 
 # --- what is shown, and what is missing -------------------------------------------------------

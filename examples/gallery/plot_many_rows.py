@@ -3,8 +3,8 @@ Fitting a memory-mapped file
 ============================
 
 Samples of a satellite image, resampled with noise into a large file, from which the fit reads block
-by block without copying it. The plot shows a stratified subsample, and the ellipses of the model
-fitted to all samples.
+by block without copying it. The plot counts all samples in hexagons, and shows the ellipses of the
+model.
 """
 
 import tempfile
@@ -43,9 +43,10 @@ for subsample in (True, False):
     print(f"subsample={subsample!s:5} {seconds:.1f} s, mean log posterior {value:.4f}")
 
 # %%
-# Only 4000 samples are plotted to avoid overplotting; the title gives both numbers:
+# More than 20000 samples are counted in hexagons, in the color of the most frequent class;
+# ``max_rows=4000`` would plot a stratified subsample instead:
 
-ProjectionDisplay.from_estimator(model, X, y, max_rows=4000)
+ProjectionDisplay.from_estimator(model, X, y)
 path.unlink()
 
 # %%

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from opgd._fit.problem import frame_samples
-from opgd._fit.resolution import drop_rounding_errors, measure_resolution
+from opgd._fit.resolution import (
+    drop_rounding_errors,
+    leave_out_rare_values,
+    measure_resolution,
+)
+from opgd.core import coordinates
+from opgd.core.coordinates import sphered_coordinates
 from opgd.core.engines import RowEngine
+from opgd.core.marginal import Completion
 
 
 def engine_of(*columns):
@@ -49,12 +56,95 @@ def test_the_rounding_error_of_a_sum_is_left_out(decimals, rng):
     np.testing.assert_allclose(np.cov(rows.T, bias=True), np.eye(2), atol=1e-8)
 
 
+def remove_cells(engine, rng, share=0.15):
+    missing = rng.uniform(size=engine.X.shape) < share
+    return RowEngine(np.where(missing, np.nan, engine.X), engine.labels)
+
+
+@pytest.fixture
+def rounded(rng):
+    first, second, third = rng.normal(size=(3, 300))
+    rare = rng.uniform(size=300) < 0.04 + 0.05 * (first > 0)
+    return engine_of(first, second, np.round(first + second, 1), third - first, rare)
+
+
+@pytest.mark.parametrize("cells", [coordinates.MAX_COPY_CELLS, 0], ids=["sphered", "original"])
+def test_rows_with_gaps_contain_the_directions_left_out(rounded, cells, rng, monkeypatch):
+    monkeypatch.setattr(coordinates, "MAX_COPY_CELLS", cells)
+    engine = remove_cells(rounded, rng)
+    whole = frame_samples(engine)
+    frame, _ = drop_rounding_errors(whole, measure_resolution(engine))
+    rank, k = len(frame.spread), frame.rest.shape[1]
+    assert rank + k == len(whole.spread)
+    [block] = frame.engine.blocks()
+    rows = frame.whole_row_map()(block).copy()
+    assert rows.shape == (300, rank + k)
+    np.testing.assert_allclose(frame.row_map()(block), rows[:, :rank], atol=1e-12)
+    matrix = frame.engine_matrix(sphered_coordinates(frame))
+    np.testing.assert_allclose(block.centered() @ matrix, rows[:, :rank], atol=1e-9)
+    features = rows[:, :rank] @ (frame.basis / frame.spread).T
+    features += rows[:, rank:] @ np.linalg.pinv(frame.rest)
+    seen = ~np.isnan(engine.X)
+    standardized = (engine.X - frame.center) / frame.scale
+    np.testing.assert_allclose(features[seen], standardized[seen], atol=1e-6)
+
+
+def test_missing_entries_depend_on_directions_left_out(rounded, rng):
+    whole = frame_samples(rounded)
+    frame, _ = drop_rounding_errors(whole, measure_resolution(rounded))
+    assert frame.rest.shape[1] > 0
+    X = remove_cells(rounded, rng).X
+    completed = []
+    for current in (whole, frame):
+        space = sphered_coordinates(current)
+        identity = np.eye(space.rank)[None]
+        gaussian = Completion(space, np.ones(1), space.center[None], identity)
+        completed.append(gaussian.observer(space.matrix.T[:1]).complete(X))
+    np.testing.assert_allclose(completed[1], completed[0], atol=1e-6)
+
+
+def test_moments_of_samples_are_those_before_directions_are_left_out(rounded, rng):
+    engine = remove_cells(rounded, rng)
+    whole = frame_samples(engine)
+    frame, _ = drop_rounding_errors(whole, measure_resolution(engine))
+    places = np.argmax(np.abs(whole.basis.T @ frame.basis), axis=0)
+    expected, found = whole.moments(1), frame.moments(1)
+    np.testing.assert_allclose(found.means, expected.means[:, places], atol=0.01)
+    expected = expected.covariances[0][np.ix_(places, places)]
+    np.testing.assert_allclose(found.covariances[0], expected, atol=0.03)
+
+
 def test_small_but_real_variances_are_kept(rng):
     size = rng.normal(size=(300, 1))
     engine = engine_of(size + 1e-3 * rng.normal(size=(300, 3)))
     frame, columns = drop_rounding_errors(frame_samples(engine), measure_resolution(engine))
     assert frame.basis.shape == (3, 3)
     assert not len(columns)
+
+
+@pytest.mark.parametrize("sphered", [True, False])
+def test_features_with_rare_values_are_left_out(sphered, rng, monkeypatch):
+    """The frame is then that of the other features."""
+    if not sphered:
+        monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 2))
+    rare, frequent = rng.uniform(size=300) < 0.05, rng.uniform(size=300) < 0.4
+    engine = engine_of(rare, X, frequent)
+    frame = leave_out_rare_values(frame_samples(engine), measure_resolution(engine))
+    expected = frame_samples(engine_of(X, frequent))
+    assert list(frame.left_out) == [0] == list(frame.constant)
+    assert frame.sphered == sphered
+    np.testing.assert_allclose(frame.spread, expected.spread)
+    assert not frame.basis[0].any()
+    np.testing.assert_allclose(np.abs(frame.basis[1:]), np.abs(expected.basis), atol=1e-10)
+    if sphered:
+        np.testing.assert_allclose(np.abs(frame.engine.X), np.abs(expected.engine.X), atol=1e-8)
+
+
+def test_features_are_not_left_out_if_no_other_varies(rng):
+    engine = engine_of(rng.uniform(size=300) < 0.05, np.ones(300))
+    frame = leave_out_rare_values(frame_samples(engine), measure_resolution(engine))
+    assert frame.basis.shape == (2, 1)
 
 
 def test_the_floor_is_at_most_the_total_covariance(rng):

@@ -188,3 +188,17 @@ def test_brackets_in_names_are_not_counted():
 def test_values_that_cost_too_much_are_refused(node):
     with pytest.raises(InvalidContent):
         Reader({}).decode(node)
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_directions_left_out_are_stored(tmp_path, rng):
+    rounded = np.column_stack([X, np.round(X.mean(axis=1), 1), rng.uniform(size=150) < 0.1])
+    model = OPGDMixture(3, random_state=0).fit(rounded)
+    assert model._coordinates.rest is not None
+    save_model(model, tmp_path / "model")
+    incomplete = np.where(rng.uniform(size=rounded.shape) < 0.2, np.nan, rounded)
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(incomplete), model.predict(incomplete))
+    model._coordinates.rest[:] = 1.0
+    with pytest.raises(ValueError, match="directions left out are not orthogonal"):
+        save_model(model, tmp_path / "other")

@@ -31,8 +31,9 @@ from opgd.baselines import (
     ReducedRankLDA,
 )
 from opgd.baselines._axis_densities import CommonVariance, GaussianDensities, KernelDensities
-from opgd.baselines._bandwidths import leave_one_out_likelihood
+from opgd.baselines._bandwidths import FACTORS, leave_one_out_likelihoods, reference_bandwidth
 from opgd.baselines._mixture_densities import MixtureDensities
+from opgd.baselines._mixture_slopes import MixturePoint, slopes_through_parameters
 from opgd.baselines._pursuit import LikelihoodRatio
 from opgd.baselines.alternating import HeldForm
 from opgd.baselines.informative import IsotropicForm, SpanLikelihood
@@ -47,9 +48,16 @@ FAMILY = [
     LikelihoodRatioPursuit(max_iter=5),
     GaussianMixturePursuit(1, max_iter=1),
     InformativeComponents(),
+    InformativeComponents(centers="samples"),
     AlternatingComponents(max_iter=5),
 ]
-WEIGHTED = [own for own in FAMILY if "sample_weight" in inspect.signature(own.fit).parameters]
+WEIGHTED = [
+    method
+    for method in FAMILY
+    # samples that are held out for the selection of a variance are not those of repeated samples
+    if "sample_weight" in inspect.signature(method.fit).parameters
+    and method.get_params().get("centers") != "samples"
+]
 EVERY = pytest.mark.parametrize("method", FAMILY, ids=lambda own: type(own).__name__)
 pytestmark = [
     pytest.mark.filterwarnings("ignore::opgd.DataWarning"),
@@ -225,6 +233,7 @@ def classes_of(rng):
         (KernelDensities(np.zeros(3)), 1e-6),
         (KernelDensities(np.array([0, 0.3, 1.0]), 0.5), 1e-6),
         (MixtureDensities(1, np.zeros(3)), 1e-4),
+        (MixtureDensities(1, np.zeros(3), "pooled"), 1e-4),
     ],
     ids=str,
 )
@@ -236,17 +245,24 @@ def test_gradient_of_the_ratio_agrees_with_differences(kind, tolerance, rng):
     assert function.value(3 * at) == pytest.approx(function.value(at))
 
 
-def test_ratio_of_kernels_is_that_of_kernel_densities(rng):
-    groups = [rng.normal(size=30), rng.normal(2, 2, size=50)]
-    kind = KernelDensities(np.zeros(2))
+def test_ratio_of_kernels_leaves_every_row_out(rng):
+    groups = [np.append(rng.normal(size=30), 40.0), rng.normal(2, 2, size=50)]
     everything = np.concatenate(groups)
 
-    def logs(z):
+    def left_out(z):
         width = 1.0592 * z.std() * len(z) ** -0.2
-        return KernelDensity(bandwidth=width).fit(z[:, None]).score_samples(z[:, None]).sum()
+        others = [norm.pdf(z[i], np.delete(z, i), width).mean() for i in range(len(z))]
+        return np.log(others).sum()
 
-    expected = sum(map(logs, groups)) - logs(everything)
-    assert kind.log_ratio(groups)[0] == pytest.approx(expected, rel=1e-3)
+    expected = sum(map(left_out, groups)) - left_out(everything)
+    ratio = KernelDensities(np.zeros(2)).log_ratio(groups)[0]
+    assert ratio == pytest.approx(expected, rel=1e-3)
+
+
+def test_kernels_find_no_difference_between_equal_classes(rng):
+    groups = [rng.normal(size=60) for _ in range(8)]
+    ratio = KernelDensities(np.zeros(8), 0.3).log_ratio(groups)[0] / 480
+    assert ratio < 0.0  # the densities of classes have fewer samples
 
 
 def test_moved_rows_are_alike_along_the_axis_and_the_same_across_it(rng):
@@ -271,6 +287,42 @@ def test_mixtures_see_two_modes(rng):
     assert first.weights == pytest.approx([0.5, 0.5], abs=0.02)
 
 
+def test_mixture_of_classes_is_a_better_null_than_one_mixture(rng):
+    groups = [rng.normal(4 * k, 1, 60) for k in range(6)]  # six classes, two Gaussians each
+    value, _ = MixtureDensities(2, np.zeros(6)).log_ratio(groups)
+    pooled, _ = MixtureDensities(2, np.zeros(6), "pooled").log_ratio(groups)
+    assert value / 360 < np.log(6) < pooled / 360 + 0.2  # log 6: certain of all classes
+    same = [rng.normal(size=60) for _ in range(6)]
+    assert 0 < MixtureDensities(1, np.zeros(6)).log_ratio(same)[0] / 360 < 0.05
+
+
+def test_gradient_of_the_ratio_of_two_modes_agrees_with_differences(rng):
+    modes = 8 * (np.arange(80) % 2)[:, None] * [1, 1, 0]
+    classes = [rng.normal(k, 1, (80, 3)) + modes for k in (0, 2)]
+    function = LikelihoodRatio(classes, MixtureDensities(2, np.zeros(2)))
+    at, step = np.array([[1.0, 0.8, 0.1]]), rng.normal(size=(1, 3))
+    slope, difference = slope_and_difference(function, at, step, 1e-4)
+    assert slope == pytest.approx(difference, rel=0.02)
+
+
+def test_slopes_of_parameters_agree_with_refitting(rng):
+    scores = np.concatenate([rng.normal(-3, 1, 100), rng.normal(3, 1, 80)])
+    step = rng.normal(size=180)
+    mixtures = MixtureDensities(2, np.zeros(1))
+    size, target = 1e-3, rng.normal(size=6)
+
+    def parameters(z):
+        fitted = mixtures.densities([z])[0]
+        return np.concatenate([np.log(fitted.weights), fitted.means, fitted.deviations**2])
+
+    ends = [parameters(scores + sign * size * step) for sign in (1, -1)]
+    difference = (ends[0] - ends[1]) / (2 * size)
+    target[:2] -= target[:2].mean()  # logits are known up to a constant
+    point = MixturePoint(mixtures.densities([scores])[0], scores)
+    slopes = slopes_through_parameters(point, target, np.arange(6))
+    assert slopes @ step == pytest.approx(target @ difference, rel=0.02)
+
+
 def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
     X, y = rng.normal(size=(400, 4)), np.arange(400) % 2
     X[y == 1, 2] += 3 * rng.choice([-1, 1], size=200)
@@ -279,13 +331,40 @@ def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
     assert cosine(axis, np.eye(4)[2]) > 0.97
 
 
-def test_bandwidth_leaves_every_row_out(rng):
-    rows = rng.normal(size=(40, 2))
-    expected = [
-        KernelDensity(bandwidth=0.4).fit(np.delete(rows, i, axis=0)).score_samples(rows[[i]])[0]
-        for i in range(len(rows))
-    ]
-    assert leave_one_out_likelihood(rows, np.ones(40), 0.4) == pytest.approx(np.mean(expected))
+def test_bandwidth_leaves_every_row_and_its_ties_out(rng):
+    rows = np.vstack([rng.normal(size=(40, 2)), [[30, 30]]])  # one far from all others
+    widths = np.array([0.1, 0.4])
+
+    def left_out(i, width):
+        density = KernelDensity(bandwidth=width).fit(np.delete(rows, i, axis=0))
+        return density.score_samples(rows[[i]])[0]
+
+    expected = [np.mean([left_out(i, width) for i in range(41)]) for width in widths]
+    logs = leave_one_out_likelihoods(rows, np.ones(41), widths) - np.log(2 * np.pi)
+    assert logs == pytest.approx(expected)
+    counts = rng.integers(1, 4, size=41)
+    repeated = leave_one_out_likelihoods(
+        np.repeat(rows, counts, axis=0), np.ones(sum(counts)), widths
+    )
+    assert repeated == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths))
+
+
+def test_bandwidths_in_many_dimensions_are_not_the_smallest(rng):
+    X, y = rng.normal(size=(400, 30)), np.arange(400) % 2
+    X[y == 1, :5] += 1.2
+    model = KernelDiscriminantAnalysis().fit(X[:200], y[:200])
+    assert model.bandwidths_.min() > 0.6
+    best = KernelDiscriminantAnalysis(0.8).fit(X[:200], y[:200]).score(X[200:], y[200:])
+    assert model.score(X[200:], y[200:]) > best - 0.03
+
+
+def test_bandwidths_of_rounded_features_are_not_the_smallest(iris):
+    X, y = iris
+    model = KernelNaiveBayes().fit(X, y)
+    references = reference_bandwidth(50, 1) * np.array([X[y == k].std(axis=0) for k in range(3)])
+    factors = model.bandwidths_ / references
+    assert factors.min() > FACTORS[3]
+    assert factors.max() < FACTORS[-2]
 
 
 def test_kernel_discriminant_follows_its_formula(iris):
@@ -447,8 +526,11 @@ BAD_VALUES = {
     "ridge": [-1, "some", np.nan],
     "bandwidth": [0, -1, "wide", None],
     "density": ["spline", 3],
+    "null": ["none", None],
     "n_subclasses": [0, 1.5],
     "variance": [0, -1, "some"],
+    "centers": ["medians", None],
+    "batch_size": [0, 1.5, None],
     "n_steps": [0, 1.5],
     "max_iter": [-1, 1.5, None],
     "tol": [0, -1, "some"],

@@ -28,7 +28,7 @@ from opgd.baselines import (
     RegularizedDiscriminantAnalysis,
     SlicedAverageVariance,
 )
-from opgd.baselines.cpc import CommonAxesLikelihood
+from opgd.baselines.cpc import CommonAxesLikelihood, fit_common_components
 
 IGNORE_DATA = pytest.mark.filterwarnings("ignore::opgd.DataWarning")
 SCALE_FREE = [
@@ -303,6 +303,25 @@ def test_common_axes_solve_flurys_equations(data, iris, wine, rng):
     # what they would be with correlations of one instead of S
     sizes = np.tensordot(shares, np.abs(steps) * np.sqrt(v[:, :, None] * v[:, None, :]), axes=1)
     assert np.max(np.abs(equations) / (sizes + np.eye(len(b)))) < 1e-5
+
+
+def test_several_starts_find_higher_likelihoods_of_common_axes(rng):
+    priors = np.full(3, 1 / 3)
+    gains = []
+    for _ in range(12):
+        roots = rng.normal(size=(3, 6, 6))
+        covariances = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(6)
+        one, several = (
+            fit_common_components(covariances, priors, n_init=number, max_iter=500, tol=1e-6)[0]
+            for number in (1, 6)
+        )
+        values = [
+            CommonAxesLikelihood(covariances, priors, axes).value(np.zeros((6, 6)))
+            for axes in (one, several)
+        ]
+        gains.append(values[1] - values[0])
+    assert min(gains) > -1e-9
+    assert max(gains) > 0.01
 
 
 def test_variances_on_common_axes_are_those_of_the_scores(wine):
@@ -661,6 +680,7 @@ BAD_VALUES = {
     CommonPrincipalComponents: {
         "n_components": [0, -1, 1.5, "two", [1], True, 5],
         "priors": PRIORS,
+        "n_init": [0, 1.5, "many"],
         "max_iter": ITERATIONS,
         "tol": TOLERANCES,
     },

@@ -15,7 +15,7 @@ from tests.cli.helpers import COMMAND, WINE, assert_refused, fit, list_files, pl
 
 
 def test_readers_that_leave_early_are_no_failure(files):
-    many = pd.concat([wine()] * 300)
+    many = pd.concat([wine()] * 50)  # more than a pipe holds
     many.to_csv("many.csv", index=False)
     call = [*COMMAND, "predict", "model.opgd", "many.csv"]
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -126,7 +126,11 @@ def test_full_disks_end_in_a_sentence_and_leave_nothing(command, force, model, m
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize(
-    "arguments", [["predict", "model.opgd", "good.csv"], ["info", "model.opgd", "--json"]]
+    "arguments",
+    [
+        ["predict", "model.opgd", "good.csv"],
+        pytest.param(["info", "model.opgd", "--json"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_full_standard_output_is_told(arguments, model):
     with open("/dev/full", "wb") as stream:

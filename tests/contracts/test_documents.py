@@ -31,7 +31,7 @@ QUICKER = {
     "docs/user_guide/clustering.md": {
         "for seed in range(10):": "for seed in range(1):",
         "range(1, 7), criterion": "(2, 3), criterion",
-        "range(1, 6), stability": "(2, 3), stability",
+        "range(1, 6), stability": "(2, 3, 4), stability",
         "cancer, _ = load_breast_cancer(return_X_y=True)": (
             "cancer = load_breast_cancer().data[::4, :10]"
         ),

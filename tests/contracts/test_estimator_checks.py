@@ -58,7 +58,7 @@ ESTIMATORS = [
     TableEncoder(),
     TableEncoder(missing="median"),
 ]
-LONG = [OPGDClassifierCV(2, cv=2), KernelNaiveBayes(), GaussianMixturePursuit()]
+LONG = [OPGDClassifierCV(2, cv=2), KernelNaiveBayes(), GaussianMixturePursuit(max_iter=1)]
 """Estimators that are checked with quicker parameters above."""
 BY_HAND = [
     "check_set_output_transform",

@@ -23,8 +23,10 @@ def incomplete_table(rng, n=400, share=0.2):
 def converged(monkeypatch):
     for module in (missing, whole):
         monkeypatch.setattr(module, "PRIOR_ROWS", 1e-9)
-        monkeypatch.setattr(module, "EM_TOLERANCE", 1e-12)
-        monkeypatch.setattr(module, "MAX_EM_ITERATIONS", 5000)
+    monkeypatch.setattr(missing, "EM_TOLERANCE", 1e-12)
+    monkeypatch.setattr(missing, "MAX_EM_ITERATIONS", 5000)
+    monkeypatch.setattr(whole, "TOLERANCE", 1e-10)
+    monkeypatch.setattr(whole, "MAX_ITERATIONS", 5000)
 
 
 @pytest.mark.usefixtures("converged")
@@ -57,6 +59,29 @@ def test_moments_of_a_group_are_those_of_its_samples_alone(rng):
         np.testing.assert_allclose(means[k], alone.center, atol=1e-4)
         expected = np.outer(alone.size, alone.size) * alone.total
         np.testing.assert_allclose(covariances[k], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_exact_relations_determine_missing_entries(rng):
+    first, second, other = rng.normal(size=(3, 300))
+    complete = np.column_stack([first, second, other, first + second, first - 2 * second])
+    X = np.where(rng.uniform(size=complete.shape) < 0.15, np.nan, complete)
+    frame = make_frame(RowEngine(X, np.zeros(300, dtype=np.intp)))
+    assert len(frame.spread) == 3
+    filled = fit_whole(RowEngine(X, np.zeros(300, dtype=np.intp))).engine
+    determined = np.isnan(X).any(axis=1) & (np.isnan(X[:, [0, 1, 3, 4]]).sum(axis=1) <= 2)
+    determined &= ~np.isnan(X[:, 2])
+    assert determined.sum() > 50
+    rows = filled.select_rows(np.flatnonzero(determined)).X
+    np.testing.assert_allclose(rows, complete[determined], atol=1e-3)
+
+
+def test_nearly_exact_relations_keep_their_variance(rng):
+    first, second, noise = rng.normal(size=(3, 500))
+    complete = np.column_stack([first, second, first + second + 0.02 * noise])
+    X = np.where(rng.uniform(size=complete.shape) < 0.2, np.nan, complete)
+    labels = np.zeros(500, dtype=np.intp)
+    spreads = [make_frame(RowEngine(table, labels)).spread[-1] for table in (complete, X)]
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.1)
 
 
 def test_soft_groups_with_shares_of_one_are_hard_groups(rng):

@@ -12,7 +12,7 @@ from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervis
 
 QUICK = {  # the pairs are many and tables small: what is asked for is manners, not results
     "AlternatingComponents": {"max_iter": 10},
-    "GaussianMixturePursuit": {"n_components": 1, "max_iter": 1},
+    "GaussianMixturePursuit": {"n_components": 1, "n_subclasses": 1, "max_iter": 1},
     "KernelNaiveBayes": {"bandwidth": 0.5},
     "LikelihoodRatioPursuit": {"n_components": 1},
     "MixtureDiscriminantAnalysis": {"n_subclasses": 2},
@@ -29,10 +29,11 @@ ESTIMATORS: dict[str, BaseEstimator] = {type(own).__name__: own for own in OURS}
     name: getattr(opgd.baselines, name)(**QUICK.get(name, {})) for name in opgd.baselines.__all__
 }
 LONG: dict[str, BaseEstimator] = {
+    "GaussianMixturePursuit": opgd.baselines.GaussianMixturePursuit(1, max_iter=1),
     "KernelNaiveBayes": opgd.baselines.KernelNaiveBayes(),
     "OPGDSemiSupervised": OPGDSemiSupervised(),
 }
-"""Defaults that take too long for the ordinary suite."""
+"""Estimators that take too long for the ordinary suite."""
 
 
 @dataclass(frozen=True)

@@ -45,61 +45,55 @@ def run(code, tmp_path):
     return done.stdout.splitlines()[-1]
 
 
-def test_importing_every_module_asks_nobody(tmp_path):
-    code = """
-    import importlib, pkgutil
-    import opgd
-    names = [own.name for own in pkgutil.walk_packages(opgd.__path__, "opgd.")]
-    for name in names:
-        if not name.endswith("__main__"):
-            importlib.import_module(name)
-    for name in opgd.__all__:
-        getattr(opgd, name)
-    assert names
-    """
-    assert run(code, tmp_path) == "asked []"
+IMPORTS = """
+import importlib, pkgutil
+import opgd
+names = [own.name for own in pkgutil.walk_packages(opgd.__path__, "opgd.")]
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+for name in opgd.__all__:
+    getattr(opgd, name)
+assert names
+"""
+FITS = """
+import warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from sklearn.datasets import load_iris
+import opgd
+from opgd import (OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, compare,
+                  load_model, save_model, write_report)
+X, y = load_iris(return_X_y=True)
+models = [
+    OPGDClassifier().fit(X, y),
+    OPGDClassifierCV([1, 2], shrinkage=0, ridge=0, cv=2).fit(X, y),
+    OPGDMixture(3, random_state=0).fit(X),
+    OPGDSemiSupervised().fit(X, np.where(np.arange(150) % 3, -1, y)),
+]
+for number, model in enumerate(models):
+    save_model(model, f"{number}.opgd")
+    load_model(f"{number}.opgd").predict(X)
+    write_report(model, X, y, path=f"{number}.html", cv=0)
+"""
+COMMANDS = """
+from opgd.cli import main
+def call(text):
+    try:
+        main(text.split() + ["--quiet"])
+    except SystemExit as end:
+        assert not end.code, text
+call("demo wine --out demo")
+call("fit demo/wine.csv -t label --axes 2 --cv 2 -o m.opgd")
+call("predict m.opgd demo/wine-test.csv -o p.csv")
+call("report m.opgd demo/wine.csv --cv 0 -o r.html")
+call("cluster demo/wine.csv --ignore label -k 3 -o c.opgd")
+call("compare demo/wine.csv -t label --methods LDA --cv 2 -o f.csv")
+"""
 
 
-def test_fitting_saving_and_reporting_ask_nobody(tmp_path):
-    code = """
-    import warnings
-    warnings.simplefilter("ignore")
-    import numpy as np
-    from sklearn.datasets import load_iris
-    import opgd
-    from opgd import (OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, compare,
-                      load_model, save_model, write_report)
-    X, y = load_iris(return_X_y=True)
-    models = [
-        OPGDClassifier().fit(X, y),
-        OPGDClassifierCV([1, 2], shrinkage=0, ridge=0, cv=2).fit(X, y),
-        OPGDMixture(3, random_state=0).fit(X),
-        OPGDSemiSupervised().fit(X, np.where(np.arange(150) % 3, -1, y)),
-    ]
-    for number, model in enumerate(models):
-        save_model(model, f"{number}.opgd")
-        load_model(f"{number}.opgd").predict(X)
-        write_report(model, X, y, path=f"{number}.html", cv=0)
-    """
-    assert run(code, tmp_path) == "asked []"
-
-
-def test_the_command_asks_nobody(tmp_path):
-    code = """
-    from opgd.cli import main
-    def call(text):
-        try:
-            main(text.split() + ["--quiet"])
-        except SystemExit as end:
-            assert not end.code, text
-    call("demo wine --out demo")
-    call("fit demo/wine.csv -t label --axes 2 --cv 2 -o m.opgd")
-    call("predict m.opgd demo/wine-test.csv -o p.csv")
-    call("report m.opgd demo/wine.csv --cv 0 -o r.html")
-    call("cluster demo/wine.csv --ignore label -k 3 -o c.opgd")
-    call("compare demo/wine.csv -t label --methods LDA --cv 2 -o f.csv")
-    """
-    assert run(code, tmp_path) == "asked []"
+def test_imports_fits_reports_and_commands_ask_nobody(tmp_path):
+    assert run(IMPORTS + FITS + COMMANDS, tmp_path) == "asked []"
 
 
 def test_the_loaders_are_seen_to_ask(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ def warn_about_data(
     frame = problem.frame
     notes = list(notes)
     hint = f"; {advice}" if advice else ""
-    constant = np.setdiff1d(frame.constant, frame.empty)
+    constant = np.setdiff1d(frame.constant, np.union1d(frame.empty, frame.left_out))
     if len(frame.empty):
         notes.append(f"Columns without a single value are ignored: {_list(columns, frame.empty)}")
     if len(constant):

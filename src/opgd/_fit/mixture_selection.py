@@ -12,7 +12,12 @@ from opgd._fit.noise import Noise, estimate_noise, find_outlying
 from opgd._fit.problem import frame_samples
 from opgd._fit.refinement import RefinedMixture
 from opgd._fit.regularizer import Regularizer
-from opgd._fit.resolution import describe_resolution, drop_rounding_errors, measure_resolution
+from opgd._fit.resolution import (
+    describe_resolution,
+    drop_rounding_errors,
+    leave_out_rare_values,
+    measure_resolution,
+)
 from opgd._fit.stability import compare_halves
 from opgd._utils.labels import to_label_array
 from opgd.core.engines import Engine, RowEngine
@@ -92,8 +97,9 @@ class Selector:
         regularizer, notes = Regularizer(0.0), list[str]()
         if strength > 0:
             resolution = measure_resolution(samples.engine)
+            frame = leave_out_rare_values(frame, resolution)
             frame, residual = drop_rounding_errors(frame, resolution)
-            notes = describe_resolution(resolution, residual, self.names)
+            notes = describe_resolution(resolution, frame, residual, self.names)
             regularizer = Regularizer(strength, resolution.floor(frame))
         n_init, seed = self.settings.n_init, self.seed
         return Starts(frame, regularizer, samples.init, n_init, seed), notes

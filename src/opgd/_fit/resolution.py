@@ -2,7 +2,8 @@
 
 A Gaussian can have a density without bound at a value that many samples share, and along the
 rounding error of a feature that is a sum of others. So covariances get a lower bound from the
-spacing of the values, and directions that vary by no more than rounding explains are left out.
+spacing of the values. Features in which nearly all samples have the same value, and directions that
+vary by no more than rounding explains, are left out.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from opgd._utils.text import list_names
-from opgd.core.coordinates import Frame
+from opgd.core.coordinates import RANK_TOLERANCE, Frame
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.moments import multiply_rows_by
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -27,6 +28,12 @@ LEAST_WIDTH = 0.5
 
 A Gaussian of this width on each of several equally spaced values has a lower likelihood than one
 Gaussian on all of them.
+"""
+RARE_WIDTH = 0.4
+"""Standard deviation of a feature with few values, in spacings, below which it is left out.
+
+With two values of probability t and 1 - t, a Gaussian on each has a higher likelihood than one
+Gaussian on both if their common standard deviation is below 0.4 spacings (t < 0.2).
 """
 SAME_VALUE = 1e-9
 """Difference between values, as a share of their range, that rounding of floats may cause."""
@@ -49,6 +56,11 @@ class Resolution:
         """Return the features with few distinct values, but not constant ones."""
         counts = self.n_distinct
         return np.flatnonzero((self.typical > 0) & (counts > 1) & (counts <= FEW_VALUES))
+
+    def rare(self, frame: Frame) -> IntArray:
+        """Return the features with few values, of which nearly all are the same."""
+        few = self.few
+        return few[frame.scale[few] < RARE_WIDTH * self.typical[few]]
 
     def floor(self, frame: Frame) -> FloatArray | None:
         """Return a lower bound of covariances of sphered samples, (R, R), if there is one.
@@ -92,17 +104,25 @@ def _measure_column(values: FloatArray) -> tuple[int, float, float]:
     )
 
 
-def describe_resolution(resolution: Resolution, residual: IntArray, names: list[str]) -> list[str]:
-    """Return notes on features with rounding errors (`residual`) and with few values."""
+def describe_resolution(
+    resolution: Resolution, frame: Frame, residual: IntArray, names: list[str]
+) -> list[str]:
+    """Return notes on features left out, with rounding errors (`residual`), and with few values."""
     notes = []
+    if len(frame.left_out):
+        notes.append(
+            "Nearly all samples have the same value in these columns, which are not used for "
+            f"clustering: {list_names([names[j] for j in frame.left_out], n_all=len(names))}"
+        )
     if len(residual):
         notes.append(
             "Up to rounding errors, these columns are linear combinations of others: "
             f"{list_names([names[j] for j in residual])}. The rounding errors are not used for "
             "clustering; drop the columns"
         )
-    if len(resolution.few):
-        few = list_names([names[j] for j in resolution.few], n_all=len(names))
+    used = np.setdiff1d(resolution.few, frame.left_out)
+    if len(used):
+        few = list_names([names[j] for j in used], n_all=len(names))
         notes.append(
             f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
             "half the spacing of the values wide there; drop columns that are categories or "
@@ -111,12 +131,30 @@ def describe_resolution(resolution: Resolution, residual: IntArray, names: list[
     return notes
 
 
+def leave_out_rare_values(frame: Frame, resolution: Resolution) -> Frame:
+    """Leave out features in which nearly all samples have the same value, unless all are."""
+    rare = resolution.rare(frame)
+    used = np.setdiff1d(np.arange(len(frame.scale)), np.union1d(frame.constant, rare))
+    if not len(rare) or not len(used):
+        return frame
+    roots = frame.basis / frame.spread  # (p, R), roots @ roots.T is the correlation matrix
+    roots[rare] = 0.0
+    left, singular, _ = linalg.svd(roots, full_matrices=False)
+    retained = singular**2 > RANK_TOLERANCE * singular[0] ** 2
+    basis = left[:, retained]
+    basis[rare] = 0.0  # remove rounding errors of the singular vectors
+    changed = _change_basis(frame, basis, 1 / singular[retained])
+    return replace(changed, constant=np.union1d(frame.constant, rare), left_out=rare)
+
+
 def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:
     """Leave out directions that vary by no more than rounding explains.
 
-    Return the frame and the features with the largest loadings on these directions.
+    Return the frame and the features with the largest loadings on these directions. Features with
+    few values do not count as rounded.
     """
-    errors = (resolution.grid / frame.scale) ** 2 / 12  # (p,), of standardized features
+    grid = np.where(resolution.n_distinct > FEW_VALUES, resolution.grid, 0.0)
+    errors = (grid / frame.scale) ** 2 / 12  # (p,), of standardized features
     explained = errors @ frame.basis**2  # (R,)
     residual = frame.spread**-2.0 <= ROUNDING_FACTOR * explained
     if not np.any(residual) or np.all(residual):
@@ -126,10 +164,27 @@ def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, I
 
 
 def _select_directions(frame: Frame, retained: AnyArray) -> Frame:
-    engine = frame.engine
+    """Return the frame with the selected directions; the others are its `rest`."""
+    engine, rest = frame.engine, (frame.basis * frame.spread)[:, ~retained]
     if frame.sphered:
-        rows = multiply_rows_by(np.eye(len(retained))[:, retained])
+        identity = np.eye(len(retained))
+        columns = [identity[:, retained], identity[:, ~retained]]
+        rows = multiply_rows_by(np.hstack(columns) if engine.incomplete else columns[0])
         engine = engine.mapped(lambda block: rows(block).T)
     return replace(
-        frame, engine=engine, basis=frame.basis[:, retained], spread=frame.spread[retained]
+        frame,
+        engine=engine,
+        basis=frame.basis[:, retained],
+        spread=frame.spread[retained],
+        rest=rest,
     )
+
+
+def _change_basis(frame: Frame, basis: FloatArray, spread: FloatArray) -> Frame:
+    """Return the frame for a basis (p, R') of a subspace, and the inverse deviations on it."""
+    engine = frame.engine
+    if frame.sphered:
+        mapping = (frame.basis / frame.spread).T @ (basis * spread)  # (R, R')
+        rows = multiply_rows_by(mapping)
+        engine = engine.mapped(lambda block: rows(block).T)
+    return replace(frame, engine=engine, basis=basis, spread=spread)

@@ -79,10 +79,32 @@ def _projection_fits_in_space(fitted: Attributes) -> bool:
     return bool(n_components <= n_features >= fitted["_coordinates.basis"].shape[1])
 
 
+def _rest_is_orthogonal(fitted: Attributes) -> bool:
+    basis, rest = fitted["_coordinates.basis"], fitted.get("_coordinates.rest")
+    if rest is None:
+        return True
+    lengths = np.linalg.norm(rest, axis=0)
+    if not np.all(np.isfinite(lengths) & (lengths > 0)):
+        return False
+    whole = np.hstack([basis, rest / lengths])
+    return bool(np.allclose(whole.T @ whole, np.eye(whole.shape[1]), atol=TOLERANCE))
+
+
 def _transduction_is_of_classes(fitted: Attributes) -> bool:
     classes, labels = fitted["classes_"], fitted["transduction_"]
     places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     return bool(np.all(classes[places] == labels))
+
+
+def _kernels_are_complete(fitted: Attributes) -> bool:
+    names = {"_kernel_scores", "_kernel_classes", "_kernel_log_weights"} & set(fitted)
+    if not names:
+        return True
+    if len(names) < 3 or "variance_" not in fitted:
+        return False
+    classes = fitted["_kernel_classes"]
+    ascending = bool(np.all(np.diff(classes) >= 0))
+    return ascending and len(np.unique(classes)) == len(fitted["priors_"])
 
 
 def _distributions_sum_to_one(fitted: Attributes) -> bool:
@@ -169,6 +191,7 @@ MIXTURE = (
     WEIGHTS,
     Relation("log priors do not match its weights_", _log_priors_match_weights),
     *PROJECTION,
+    Relation("directions left out are not orthogonal to the others", _rest_is_orthogonal),
 )
 SEMI_SUPERVISED = (
     *CLASSES,
@@ -176,6 +199,10 @@ SEMI_SUPERVISED = (
     Relation("label_distributions_ do not sum to one", _distributions_sum_to_one),
 )
 KERNELS = (PRIORS, Relation("samples do not include all classes", _each_class_has_samples))
+SAMPLE_KERNELS = Relation(
+    "kernels are incomplete, not in the order of their classes, or not of all classes",
+    _kernels_are_complete,
+)
 BANDWIDTHS = Relation(
     "bandwidths_ are extreme for the scale of its features, or not 0 for constant features",
     _bandwidths_match_scale,

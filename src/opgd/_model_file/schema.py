@@ -176,6 +176,10 @@ OPTIONAL: dict[str, Field] = {
     "noise_share_": Number(0.0, 1.0),
     "noise_log_density_": Number(),
     "uses_unlabeled_": Flag(),
+    "variance_": Number(SMALLEST),
+    "_kernel_scores": Array("kernels q"),
+    "_kernel_classes": Codes("kernels", "K"),
+    "_kernel_log_weights": Array("kernels"),
     "trials_": Table(("model", "error", "log_loss", "missed_probability")),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
@@ -187,6 +191,8 @@ HELD_OUT: dict[str, Field] = {
     "_held_out.distances": Array("h", low=0.0),
 }
 """Held-out samples, which any classifier can have; distances only if its classes are Gaussian."""
+LEFT_OUT: dict[str, Field] = {"_coordinates.rest": Array("p k")}
+"""Directions that a mixture leaves out, if there are any."""
 PARAMETERS: dict[str, Field] = {"random_state": Seed(), "unlabeled": Scalar()}
 """Constructor parameters that methods other than `fit` use; `fit` checks the others."""
 RECORDS: dict[str, type[Any]] = {
@@ -235,7 +241,7 @@ ESTIMATORS = {
             CLASSES
             | ITERATIONS
             | {"log_likelihood_": Number(), "n_evaluations_": Count(), "loss_curve_": Floats()},
-            relations.CLASSES,
+            (*relations.CLASSES, relations.SAMPLE_KERNELS),
         ),
         Parts(
             KernelDiscriminantAnalysis,
@@ -282,7 +288,7 @@ def check_attributes(parts: Parts, fitted: dict[str, Any], estimators: dict[str,
     `estimators` are the attributes that are estimators; they have been checked before.
     """
     sizes: Sizes = {}
-    possible = OPTIONAL | (HELD_OUT if "classes_" in parts.attributes else {})
+    possible = OPTIONAL | (HELD_OUT if "classes_" in parts.attributes else LEFT_OUT)
     optional = {name: declared for name, declared in possible.items() if name in fitted}
     fields = parts.attributes | optional
     if set(fields) != set(fitted):

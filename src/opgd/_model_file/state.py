@@ -17,6 +17,7 @@ from opgd._model_file.probe import check_results
 from opgd._model_file.schema import (
     ESTIMATORS,
     HELD_OUT,
+    LEFT_OUT,
     OPTIONAL,
     RECORDS,
     Parts,
@@ -62,7 +63,7 @@ def encode_estimator(
         for key in describe_projection(estimator, fitted["_projection"]):
             fitted.pop(key)
     for key, value in _flatten(fitted).items():
-        if key not in parts.attributes | OPTIONAL | HELD_OUT:
+        if key not in parts.attributes | OPTIONAL | HELD_OUT | LEFT_OUT:
             left_out[prefix + key] = prefix + key
             continue
         write = writer.labels if key == "classes_" else writer.encode

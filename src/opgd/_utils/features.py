@@ -110,8 +110,11 @@ def validate_features(
     )
 
 
-def to_feature_array(X: Any, *, finite: bool = True, min_samples: int = 1) -> AnyArray:
-    """Return X as an array of floats, without an estimator; used for blocks of Dask input."""
+def to_feature_array(X: Any, *, finite: bool | str = True, min_samples: int = 1) -> AnyArray:
+    """Return X as an array of floats, without an estimator; used for blocks of Dask input.
+
+    `finite` is True, False, or "allow-nan", which accepts NaN but not infinity.
+    """
     X = compute_lazy(X)
     frame = read_frame(X)
     if frame is not None:

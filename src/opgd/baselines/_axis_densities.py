@@ -3,8 +3,9 @@
 All densities are univariate mixtures of Gaussians. They differ in the number of Gaussians and in
 how these are estimated: one per sample (kernels), one per class, or a few per class.
 
-With L(z) the log-likelihood of scores z under the density estimated from them, the logarithm of
-Zhu & Hastie's ratio (eq. 4 of the paper) is
+With L(z) the log-likelihood of scores z under the density estimated from them (for kernels, each
+score under the density of the others), the logarithm of Zhu & Hastie's ratio (eq. 4 of the paper)
+is
 
     log LR = sum_k L(scores of class k) - L(all scores) .
 
@@ -107,7 +108,11 @@ class SampleLikelihood(Protocol):
 
 @dataclass(frozen=True)
 class KernelDensities:
-    """Gaussian kernel densities, with `bandwidth` times the normal reference bandwidth."""
+    """Gaussian kernel densities, with `bandwidth` times the normal reference bandwidth.
+
+    The log LR has leave-one-out densities. In-sample ones contain the kernel of the sample itself,
+    whose share is larger in the density of a class than in that of all samples.
+    """
 
     borrowed: FloatArray  # (K,), weight of the pooled variance, for singular classes
     bandwidth: float = 1.0
@@ -143,14 +148,24 @@ class KernelDensities:
 
 
 def _kernel_likelihood(u: FloatArray, width: float) -> tuple[float, FloatArray]:
-    """Return sum_i log [1/(n width) sum_j exp(-(u_i - u_j)^2 / 2 width^2)] and its derivatives."""
-    value, slopes = -len(u) * np.log(len(u) * width), np.zeros(len(u))
-    n_blocks = 1 + len(u) ** 2 // BLOCK_CELLS
-    for rows in np.array_split(np.arange(len(u)), n_blocks):
+    """Return the leave-one-out log-likelihood of u (n,), and its derivatives.
+
+        sum_i log [1/((n - 1) width) sum_{j != i} exp(-(u_i - u_j)^2 / 2 width^2)]
+
+    A single value keeps its kernel.
+    """
+    n = len(u)
+    if n == 1:
+        return -float(np.log(width)), np.zeros(1)
+    value, slopes = -n * np.log((n - 1) * width), np.zeros(n)
+    for rows in np.array_split(np.arange(n), 1 + n**2 // BLOCK_CELLS):
         steps = (u[rows, None] - u) / width
-        kernels = np.exp(-0.5 * steps**2)
+        halves = 0.5 * steps**2
+        halves[np.arange(len(rows)), rows] = np.inf
+        nearest = halves.min(axis=1)
+        kernels = np.exp(nearest[:, None] - halves)
         sums = kernels.sum(axis=1)
-        value += float(np.log(sums).sum())
+        value += float(np.sum(np.log(sums) - nearest))
         kernels *= steps
         kernels /= sums[:, None] * width
         slopes[rows] -= kernels.sum(axis=1)  # u_i as the point of evaluation

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from opgd.baselines._axis_densities import ClassScores, LineMixture, variance_and_slope
+from opgd.baselines._mixture_slopes import MixturePoint, slopes_through_parameters
 from opgd.core.em import Constraints, fit_mixture
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS, ProjectedGaussians
@@ -21,24 +22,61 @@ EM_TOL = 1e-7
 
 @dataclass(frozen=True)
 class MixtureDensities:
-    """Mixtures of a few Gaussians per class; the density of all samples has as many.
+    """Mixtures of a few Gaussians per class, and a null density of all samples.
 
-    At the maximum the derivatives of the likelihood with respect to the parameters are zero, so its
-    derivatives with respect to the scores are those with fixed parameters.
+    The null density is the mixture of the class densities ("classes"), or a mixture with as many
+    Gaussians as one class, fitted to all samples ("pooled"). At the maximum the derivatives of a
+    likelihood with respect to its parameters are zero, so its derivatives with respect to the
+    scores are those with fixed parameters. This does not apply to the mixture of the class
+    densities, which are not fitted to all samples; there the parameters' slopes are added. Those of
+    variances that are shrunk or at their lower bound are omitted.
     """
 
     n_gaussians: int
     borrowed: FloatArray  # (K,), weight of the pooled variance, for singular classes
+    null: str = "classes"
 
     def log_ratio(self, groups: ClassScores) -> tuple[float, list[FloatArray]]:
+        densities = self.densities(groups)
+        parts = [d.log_likelihood(scores) for d, scores in zip(densities, groups, strict=True)]
+        compute_null = self._class_mixture if self.null == "classes" else self._pooled_mixture
+        null, null_slopes = compute_null(groups, densities)
+        value = sum(part for part, _ in parts) - null
+        return value, [own - null for (_, own), null in zip(parts, null_slopes, strict=True)]
+
+    def _pooled_mixture(
+        self,
+        groups: ClassScores,
+        densities: list[LineMixture],  # noqa: ARG002
+    ) -> tuple[float, list[FloatArray]]:
+        """Return the log-likelihood of one mixture for all samples, and its derivatives."""
         null = self._fit_mixtures([np.concatenate(groups)], np.zeros(1))[0]
-        value, slopes = 0.0, []
-        for scores, density in zip(groups, self.densities(groups), strict=True):
-            class_value, class_slopes = density.log_likelihood(scores)
-            null_value, null_slopes = null.log_likelihood(scores)
-            value += class_value - null_value
-            slopes.append(class_slopes - null_slopes)
-        return value, slopes
+        parts = [null.log_likelihood(scores) for scores in groups]
+        return sum(value for value, _ in parts), [slopes for _, slopes in parts]
+
+    def _class_mixture(
+        self, groups: ClassScores, densities: list[LineMixture]
+    ) -> tuple[float, list[FloatArray]]:
+        """Return the log-likelihood of sum_k pi_k f_k, and its derivatives."""
+        sizes, scores = np.array([len(group) for group in groups]), np.concatenate(groups)
+        points = [MixturePoint(density, scores) for density in densities]
+        log_joint = np.array([point.log_densities for point in points])
+        log_joint += np.log(sizes / sizes.sum())[:, None]
+        logs = np.logaddexp.reduce(log_joint, axis=0)
+        slopes, through = np.zeros(len(scores)), []
+        for k, point in enumerate(points):
+            by_scores, by_parameters = point.slopes(np.exp(log_joint[k] - logs))
+            slopes += by_scores
+            fitted = MixturePoint(densities[k], groups[k])
+            free = self._free_parameters(densities[k], float(self.borrowed[k]))
+            through.append(slopes_through_parameters(fitted, by_parameters, free))
+        slopes += np.concatenate(through)
+        return float(logs.sum()), np.split(slopes, np.cumsum(sizes)[:-1])
+
+    def _free_parameters(self, density: LineMixture, borrowed: float) -> IntArray:
+        """Return the indices of parameters that are neither shrunk nor at a bound."""
+        free = (density.deviations**2 > 2 * MIN_VARIANCE) & (borrowed == 0)
+        return np.flatnonzero(np.append(np.ones(2 * len(free), dtype=bool), free))
 
     def densities(self, groups: ClassScores) -> list[LineMixture]:
         return self._fit_mixtures(groups, self.borrowed)

@@ -19,11 +19,14 @@ from opgd.baselines._base import (
 )
 from opgd.core.coordinates import column_coordinates
 from opgd.core.regularization import whiten_classes
-from opgd.core.solvers import maximize
+from opgd.core.solvers import SolverResult, maximize
 from opgd.core.starts import fix_signs, leading_vectors
 from opgd.core.types import FloatArray
 
 ITERATIONS_PER_START = 40
+MAX_CLASS_STARTS = 3
+LEAST_GAIN = 1e-4
+"""Difference of mean log-likelihoods by which a later start has to be better than earlier ones."""
 LEAST_CURVATURE = 1e-2
 """Lower bound of the curvature, which is zero for components of equal variances."""
 
@@ -81,23 +84,49 @@ class CommonAxesLikelihood:
         return value, 0.5 * (slope - slope.T) * self.steps
 
 
+def initial_axes(covariances: FloatArray, priors: FloatArray) -> list[FloatArray]:
+    """Return initial components (R, R): of the pooled covariance first, then of others.
+
+    The likelihood has local maxima. The others are the features themselves, and the principal
+    components of the largest classes and of the mean of the matrix logarithms.
+    """
+    values, vectors = np.linalg.eigh(covariances)  # vectors in columns
+    logs = (vectors * np.log(values)[:, None]) @ vectors.transpose(0, 2, 1)
+    largest = np.argsort(-priors, kind="stable")[:MAX_CLASS_STARTS]
+    means = [np.tensordot(priors, matrices, axes=1) for matrices in (covariances, logs)]
+    axes = [leading_vectors(matrix)[1] for matrix in [*means, *covariances[largest]]]
+    return [*axes, np.eye(covariances.shape[1])]
+
+
 def fit_common_components(
-    covariances: FloatArray, priors: FloatArray, *, max_iter: int, tol: float
+    covariances: FloatArray, priors: FloatArray, *, n_init: int, max_iter: int, tol: float
 ) -> tuple[FloatArray, int, bool]:
     """Return common components (R, R), the number of iterations, and whether they converged.
 
-    The search starts from the principal components of the pooled covariance, and is restarted after
-    every ITERATIONS_PER_START iterations with steps computed at the current components.
+    Searches of ITERATIONS_PER_START iterations start from `n_init` initial components, and the best
+    is continued. It is restarted after every ITERATIONS_PER_START iterations with steps computed at
+    the current components.
     """
-    axes = leading_vectors(np.tensordot(priors, covariances, axes=1))[1]
-    n_iter, converged = 0, max_iter == 0
-    while n_iter < max_iter and not converged:
+
+    def climb(axes: FloatArray, budget: int) -> tuple[FloatArray, SolverResult]:
         likelihood = CommonAxesLikelihood(covariances, priors, axes)
-        budget = min(ITERATIONS_PER_START, max_iter - n_iter)
         result = maximize(likelihood, np.zeros_like(axes), max_iter=budget, tol=tol)
-        axes = np.linalg.qr(likelihood.axes(result.directions).T)[0].T
-        n_iter, converged = n_iter + max(result.n_iter, 1), result.converged
-    return axes, n_iter, converged
+        return np.linalg.qr(likelihood.axes(result.directions).T)[0].T, result
+
+    starts = initial_axes(covariances, priors)[:n_init]
+    if max_iter == 0:
+        return starts[0], 0, True
+    budget = min(ITERATIONS_PER_START, max_iter)
+    axes, result = climb(starts[0], budget)
+    for start in starts[1:]:
+        other_axes, other = climb(start, budget)
+        if other.value > result.value + LEAST_GAIN:
+            axes, result = other_axes, other
+    n_iter = max(result.n_iter, 1)
+    while n_iter < max_iter and not result.converged:
+        axes, result = climb(axes, min(ITERATIONS_PER_START, max_iter - n_iter))
+        n_iter += max(result.n_iter, 1)
+    return axes, n_iter, result.converged
 
 
 class CommonPrincipalComponents(ProjectionMixin, Baseline):
@@ -109,10 +138,12 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
 
         \Sigma_k = D^\top \operatorname{diag}(s_{k1}, \dots, s_{kp}) D,
 
-    with one orthonormal :math:`D`, which is estimated by maximum likelihood. Classes are Gaussians
-    with their own variances on the first components. Singular class covariances are regularized
-    with the pooled covariance. Like principal components, the model depends on the units of the
-    features; standardize features of different units.
+    with one orthonormal :math:`D`, which is estimated by maximum likelihood: not by the algorithm
+    of Flury and Gautschi, which rotates pairs of components, but by gradients for all rotations.
+    The likelihood has local maxima, so the search starts from several :math:`D` and keeps the best.
+    Classes are Gaussians with their own variances on the first components. Singular class
+    covariances are regularized with the pooled covariance. Like principal components, the model
+    depends on the units of the features; standardize features of different units.
 
     Parameters
     ----------
@@ -121,8 +152,13 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
+    n_init : int, default=6
+        Number of starts, at most 6. They are the principal components of the pooled covariance (the
+        only start in opgd 0.1.0), of the mean of the logarithms of the class covariances and of the
+        three largest classes, and the features themselves.
     max_iter : int, default=500
-        Maximum number of iterations of the search for the common components.
+        Maximum number of iterations of the search for the common components, not counting the
+        first 40 of searches from other starts.
     tol : float, default=1e-6
         The search has converged when no entry of the gradient of the mean log-likelihood exceeds
         `tol` in absolute value.
@@ -164,15 +200,18 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
         n_components: int | None = None,
         *,
         priors: Any = None,
+        n_init: int = 6,
         max_iter: int = 500,
         tol: float = 1e-6,
     ) -> None:
         self.n_components = n_components
         self.priors = priors
+        self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
 
     def _check_parameters(self) -> None:
+        check_integer("n_init", self.n_init, 1)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
 
@@ -185,7 +224,11 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
         moments = map_to_features(regular, to_columns)
         n_components, notes = count_components(self.n_components, frame, coordinates.rank)
         axes, n_iter, converged = fit_common_components(
-            moments.covariances, moments.priors, max_iter=self.max_iter, tol=self.tol
+            moments.covariances,
+            moments.priors,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            tol=self.tol,
         )
         if not converged:
             warn_not_converged("The common components have", self.max_iter)

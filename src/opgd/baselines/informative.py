@@ -1,21 +1,36 @@
 """Informative components: the classification likelihood with isotropic Gaussians."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.problem import default_n_components, pose
+from opgd._fit.problem import Problem, default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._utils.validation import check_integer, check_positive
+from opgd._utils.blas import one_blas_thread
+from opgd._utils.validation import check_choice, check_integer, check_positive
 from opgd._utils.warnings import warn_not_converged
+from opgd.baselines._bandwidths import BLOCK_CELLS
 from opgd.baselines._base import Baseline, Solution, Task, count_components
-from opgd.core.gaussians import DiagonalForm
-from opgd.core.objective import Objective
+from opgd.baselines._sample_kernels import (
+    REFERENCE,
+    KernelLikelihood,
+    KernelSamples,
+    candidate_variances,
+    held_out_value,
+)
+from opgd.core.engines import RowBlock
+from opgd.core.gaussians import DiagonalForm, ProjectedGaussians
+from opgd.core.kernels import block_scores
 from opgd.core.solvers import maximize
 from opgd.core.starts import fix_signs, lda_axes
-from opgd.core.types import FloatArray
+from opgd.core.types import FloatArray, IntArray
+
+KERNELS = ("_kernel_scores", "_kernel_classes", "_kernel_log_weights")
+"""Fitted attributes with centers="samples"."""
+SELECTION_ITERATIONS = 30
+"""Maximum number of iterations of each search in the selection of the variance."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,14 @@ class IsotropicForm(DiagonalForm):
         return np.zeros(products.shape[1:])
 
 
+class ComponentObjective(Protocol):
+    """Function of orthonormal directions (q, R), with its gradient."""
+
+    def value(self, directions: FloatArray) -> float: ...
+
+    def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]: ...
+
+
 @dataclass(frozen=True)
 class SpanLikelihood:
     """Objective of orthonormal components V, as a function of any vectors U = L V with their span.
@@ -41,7 +64,7 @@ class SpanLikelihood:
         gradient by U = L^-T (gradient by V) (I - V'V)
     """
 
-    objective: Objective
+    objective: "ComponentObjective"
 
     def axes(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return V and L."""
@@ -70,9 +93,21 @@ class InformativeComponents(ProjectionMixin, Baseline):
                          {\sum_k \pi_k N(V^\top x_i; V^\top \mu_k, s I)},
 
     where :math:`V` is orthonormal in coordinates in which the pooled covariance is the identity (in
-    the reference, in the original features). Classes may have several Gaussians, whose means are
-    the k-means centers within the class. With all components and one Gaussian per class this is
-    LDA.
+    the reference, in the original features). There are three readings of the reference:
+
+    - ``centers="means"`` with one Gaussian per class, at its mean; with all components this is LDA.
+    - ``centers="means"`` with ``n_subclasses > 1``: class mixtures with a fixed isotropic
+      covariance, as Hofmeyr, Kamper & Melonas describe the method. The means are the k-means
+      centers within the classes.
+    - ``centers="samples"``: nonparametric class densities, as the authors describe the method
+      themselves. Every training sample has a kernel, so that
+      :math:`\pi_k f_k(z) \propto \sum_{j : y_j = k} N(z; V^\top x_j, s I)`, and :math:`s` is
+      selected on held-out samples. The sums leave out :math:`j = i`, for which the reference relies
+      on a fixed width, and L-BFGS replaces its stochastic gradient.
+
+    With ``centers="samples"`` a fit takes time proportional to ``n_samples * batch_size`` and
+    memory proportional to ``n_samples``. The fitted model stores the scores of all training
+    samples.
 
     Parameters
     ----------
@@ -81,8 +116,18 @@ class InformativeComponents(ProjectionMixin, Baseline):
         ``min(n_features, max(2, n_classes - 1))``.
     n_subclasses : int, dict or "auto", default=1
         Number of Gaussians per class, as in `OPGDClassifier`.
-    variance : float, default=1.0
-        The variance :math:`s`, in units of the pooled variance.
+    centers : {"means", "samples"}, default="means"
+        Centers of the Gaussians: means of classes (or of their k-means clusters), or all training
+        samples. `n_subclasses` must be 1 for "samples".
+    variance : float, default=None
+        The variance :math:`s`, in units of the pooled variance. None means 1 for
+        ``centers="means"``. For ``centers="samples"`` it means that nine variances around that of
+        the normal reference rule are tried, with every third sample of each class held out, and
+        that with the largest likelihood of the held-out samples is used. A sample of weight two is
+        then held out as a whole, unlike two samples.
+    batch_size : int, default=1000
+        Maximum number of samples at which the likelihood is evaluated with ``centers="samples"``,
+        evenly spaced in each class. All samples have kernels.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
@@ -98,7 +143,8 @@ class InformativeComponents(ProjectionMixin, Baseline):
         The components, uncorrelated within classes and with pooled within-class variance 1. Within
         their span they are the LDA components, the most discriminating first.
     log_likelihood_ : float
-        Maximized objective.
+        Maximized objective. If there are more than `batch_size` samples with
+        ``centers="samples"``, it is extrapolated from those at which it was evaluated.
     loss_curve_ : list of float
         Negative mean objective before the search and after each iteration.
     n_iter_, n_evaluations_ : int
@@ -106,7 +152,9 @@ class InformativeComponents(ProjectionMixin, Baseline):
     converged_ : bool
         Whether the search reached `tol`.
     projected_variances_ : ndarray of shape (n_gaussians, n_components_)
-        `variance` in every entry.
+        `variance_` in every entry.
+    variance_ : float
+        The variance that was used.
     classes_, priors_, means_, covariances_, projected_means_, gaussian_classes_, n_components_
         As in `OPGDClassifier`.
     n_features_in_, feature_names_in_
@@ -126,27 +174,44 @@ class InformativeComponents(ProjectionMixin, Baseline):
     (178, 1)
     """
 
+    variance_: float
+    _kernel_scores: FloatArray
+    _kernel_classes: IntArray
+    _kernel_log_weights: FloatArray
+
     def __init__(
         self,
         n_components: int | None = None,
         *,
         n_subclasses: Any = 1,
-        variance: float = 1.0,
+        centers: str = "means",
+        variance: float | None = None,
+        batch_size: int = 1000,
         priors: Any = None,
         max_iter: int = 500,
         tol: float = 1e-6,
     ) -> None:
         self.n_components = n_components
         self.n_subclasses = n_subclasses
+        self.centers = centers
         self.variance = variance
+        self.batch_size = batch_size
         self.priors = priors
         self.max_iter = max_iter
         self.tol = tol
 
     def _check_parameters(self) -> None:
-        check_positive("variance", self.variance)
+        check_choice("centers", self.centers, ["means", "samples"])
+        if self.variance is not None:
+            check_positive("variance", self.variance)
+        check_integer("batch_size", self.batch_size, 1)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
+        if self.centers == "samples" and self.n_subclasses != 1:
+            raise ValueError(
+                "n_subclasses must be 1 with centers='samples', which has a Gaussian for each "
+                f"sample, got {self.n_subclasses!r}."
+            )
 
     def _solve(self, task: Task) -> Solution:
         problem = pose(
@@ -159,22 +224,105 @@ class InformativeComponents(ProjectionMixin, Baseline):
         rank = coordinates.rank
         default = default_n_components(rank, len(task.classes))
         n_components, notes = count_components(self.n_components, problem.frame, rank, default)
-        objective = replace(problem.objective, form=IsotropicForm(float(self.variance)))
-        likelihood = SpanLikelihood(objective)
         start = lda_axes(problem.classes, n_components)
-        result = maximize(likelihood, start, max_iter=self.max_iter, tol=self.tol)
+        if self.centers == "samples":
+            samples = collect_samples(problem, task.prepared.classes.priors)
+            likelihood, start = self._pose_kernels(samples, start)
+            variance = likelihood.variance
+            objective: ComponentObjective = likelihood
+        else:
+            variance = 1.0 if self.variance is None else float(self.variance)
+            objective = replace(problem.objective, form=IsotropicForm(variance))
+        result = maximize(SpanLikelihood(objective), start, max_iter=self.max_iter, tol=self.tol)
         if not result.converged:
             warn_not_converged("The components have", self.max_iter)
-        span = likelihood.axes(result.directions)[0]
+        span = SpanLikelihood(objective).axes(result.directions)[0]
         directions = lda_axes(problem.classes.mapped(span.T), n_components) @ span
         directions = fix_signs(coordinates, directions)
-        # class covariances are not used, so none needs regularization
-        problem = replace(problem, objective=objective, borrowed=np.zeros_like(problem.borrowed))
         attributes = {
-            "log_likelihood_": float(result.value * objective.engine.total_weight),
+            "log_likelihood_": float(result.value * problem.objective.engine.total_weight),
             "n_iter_": max(result.n_iter, int(self.max_iter > 0)),
             "n_evaluations_": result.n_evaluations,
             "converged_": result.converged,
             "loss_curve_": [-value for value in result.history],
+            "variance_": variance,
         }
+        if self.centers == "samples":
+            attributes |= describe_kernels(samples, directions)
+        # class covariances are not used, so none needs regularization
+        isotropic = replace(problem.objective, form=IsotropicForm(variance))
+        problem = replace(problem, objective=isotropic, borrowed=np.zeros_like(problem.borrowed))
         return Solution(problem, directions, attributes, notes)
+
+    def _pose_kernels(
+        self, samples: KernelSamples, start: FloatArray
+    ) -> tuple[KernelLikelihood, FloatArray]:
+        """Return the likelihood with the selected variance, and initial directions for it.
+
+        Searches on the training part start from the directions of the next wider kernels.
+        """
+        training, held_out = samples.split()
+        batch = samples.batch(self.batch_size)
+        if self.variance is not None or len(held_out.codes) == 0:
+            variances = candidate_variances(samples, len(start))
+            variance = variances[REFERENCE] if self.variance is None else float(self.variance)
+            return KernelLikelihood(samples, batch, variance), start
+        best, directions = (-np.inf, 0.0, start), start
+        rows = training.batch(self.batch_size)
+        for variance in candidate_variances(training, len(start)):
+            likelihood = SpanLikelihood(KernelLikelihood(training, rows, variance))
+            budget = min(self.max_iter, SELECTION_ITERATIONS)
+            result = maximize(likelihood, directions, max_iter=budget, tol=self.tol)
+            directions = likelihood.axes(result.directions)[0]
+            value = held_out_value(training, held_out, directions, variance)
+            if value <= best[0] and variance < best[1] / 2:
+                break  # the second narrower width without a gain
+            best = max(best, (value, variance, directions), key=lambda trial: trial[0])
+        return KernelLikelihood(samples, batch, best[1]), best[2]
+
+    def _store(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        for name in KERNELS:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        return super()._store(attributes)
+
+    def _density_log_joint(self, X: Any) -> FloatArray:
+        if not hasattr(self, "_kernel_scores"):
+            return super()._density_log_joint(X)
+        X = self._check_rows(X)
+        variances = np.full_like(self._kernel_scores, self.variance_)
+        kernels = replace(
+            self._projection,
+            gaussians=ProjectedGaussians(self._kernel_log_weights, self._kernel_scores, variances),
+            gaussian_classes=self._kernel_classes,
+        )
+        step = max(1, BLOCK_CELLS // len(self._kernel_scores))
+        with one_blas_thread():
+            blocks = [kernels.class_log_joint(X[i : i + step]) for i in range(0, len(X), step)]
+        return np.concatenate(blocks)
+
+
+def collect_samples(problem: Problem, frequencies: FloatArray) -> KernelSamples:
+    """Return the whitened samples of a problem, sorted by class."""
+    rows: list[tuple[FloatArray, IntArray, FloatArray]] = []
+    objective = problem.objective
+
+    def collect(block: RowBlock) -> float:
+        scores = np.empty((objective.whitener.shape[1], block.n_rows))
+        block_scores(block, objective.whitener.T, scores)
+        rows.append((scores.T, block.labels.copy(), block.row_weights.copy()))
+        return 0.0
+
+    objective.engine.sum(collect)
+    Z, codes, weights = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    order = np.argsort(codes, kind="stable")
+    log_ratios = np.log(problem.priors / frequencies)
+    return KernelSamples(Z[order], codes[order], weights[order], log_ratios)
+
+
+def describe_kernels(samples: KernelSamples, directions: FloatArray) -> dict[str, Any]:
+    """Return the fitted attributes of the kernels; their weights sum to the priors."""
+    return {
+        "_kernel_scores": samples.Z @ directions.T,
+        "_kernel_classes": samples.codes,
+        "_kernel_log_weights": samples.log_weights - np.log(samples.weights.sum()),
+    }

@@ -25,9 +25,21 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
         f_k(x) = \frac{\sum_{i : y_i = k} w_i N(x; x_i, h_k^2 \Sigma_W)}{\sum_{i : y_i = k} w_i},
 
     where :math:`w_i` are sample weights and :math:`\Sigma_W` is the pooled within-class covariance.
-    The bandwidth :math:`h_k` maximizes the leave-one-out likelihood. The method assumes nothing
-    about the shape of the classes and therefore needs many samples, as a rule several times more
-    for each additional feature. The fitted model stores all training samples.
+    The bandwidth :math:`h_k` maximizes the leave-one-out likelihood
+
+    .. math::
+
+        \sum_{i : y_i = k} w_i \log
+            \frac{\sum_j w_j N(x_i; x_j, h_k^2 \Sigma_W)}{\sum_j w_j},
+
+    with sums over the samples :math:`j` of the class that differ from :math:`x_i`, among sixteen
+    multiples, from 1/8 to 4, of the bandwidth that is best for Gaussian samples. The method
+    assumes nothing about the shape of the classes and therefore needs many samples, as a rule
+    several times more for each additional feature. The fitted model stores all training samples.
+
+    The reference treats kernels and smoothing in general; the shape :math:`\Sigma_W`, common to all
+    classes, and the selection of :math:`h_k` are choices made here. The R package ``ks`` estimates
+    a full bandwidth matrix for each class by plug-in or cross-validation methods instead.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from opgd._utils.validation import check_integer
+from opgd._utils.validation import check_choice, check_integer
 from opgd.baselines._axis_densities import AxisDensities
 from opgd.baselines._mixture_densities import MixtureDensities
 from opgd.baselines._pursuit import Pursuit
@@ -18,9 +18,17 @@ class GaussianMixturePursuit(Pursuit):
 
         f_k(z) = \sum_g w_{kg} N(z; m_{kg}, s_{kg}^2).
 
-    For each direction that is tried, :math:`f_k` is fitted by EM to the scores of class :math:`k`,
-    and a mixture with as many Gaussians to the scores of all samples. Variances are at least 0.01
-    of the pooled variance, and a class has at most one Gaussian per five samples.
+    For each direction that is tried, :math:`f_k` is fitted by EM to the scores of class :math:`k`.
+    The density of all samples, the null density, is the mixture :math:`\sum_k \pi_k f_k` of the
+    class densities with the class frequencies :math:`\pi_k`, so that the ratio is the posterior
+    probability of the classes over :math:`\pi_k`, and is 1 for classes that do not differ.
+    Variances are at least 0.01 of the pooled variance, and a class has at most one Gaussian per
+    five samples. As in `LikelihoodRatioPursuit`, the classifier multiplies the densities on the
+    components.
+
+    The ratio and the transformation between components are those of `LikelihoodRatioPursuit`; the
+    reference has a projection pursuit of its own for mixtures, of which only the use of mixtures as
+    class densities is taken here.
 
     Parameters
     ----------
@@ -28,6 +36,11 @@ class GaussianMixturePursuit(Pursuit):
         Number of components. None means 2, or 1 if the samples span only one dimension.
     n_subclasses : int, default=2
         Number of Gaussians of each class on a component.
+    null : {"classes", "pooled"}, default="classes"
+        Null density: the mixture of the class densities, or ("pooled") a mixture of
+        `n_subclasses` Gaussians fitted to all samples. With many classes the latter is a poor fit
+        in directions in which all classes are apart, and the ratio then measures this misfit.
+        "pooled" was used in opgd 0.1.0.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
@@ -74,12 +87,14 @@ class GaussianMixturePursuit(Pursuit):
         n_components: int | None = None,
         *,
         n_subclasses: int = 2,
+        null: str = "classes",
         priors: Any = None,
         max_iter: int = 100,
         tol: float = 1e-5,
     ) -> None:
         self.n_components = n_components
         self.n_subclasses = n_subclasses
+        self.null = null
         self.priors = priors
         self.max_iter = max_iter
         self.tol = tol
@@ -87,6 +102,7 @@ class GaussianMixturePursuit(Pursuit):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_integer("n_subclasses", self.n_subclasses, 1)
+        check_choice("null", self.null, ["classes", "pooled"])
 
     def _density_family(self, borrowed: FloatArray) -> AxisDensities:
-        return MixtureDensities(int(self.n_subclasses), borrowed)
+        return MixtureDensities(int(self.n_subclasses), borrowed, self.null)

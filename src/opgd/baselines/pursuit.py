@@ -25,10 +25,15 @@ class LikelihoodRatioPursuit(Pursuit):
         \log \mathrm{LR}(v) = \sum_i \log \frac{f_{y_i}(v^\top x_i)}{f(v^\top x_i)},
 
     where :math:`f_k` is the density estimate of class :math:`k`, and :math:`f` that of all samples.
-    Then the scores of each class on this component are transformed to standard normal,
-    :math:`\Phi^{-1}(F_k(v^\top x))`, so that the component no longer discriminates, and the next
-    one is computed from the transformed samples. The classifier uses the original samples, and
-    assumes that their scores on different components are independent within classes.
+    Kernel densities are evaluated without the kernel of sample :math:`i` itself, whose share is
+    larger in the density of its class than in that of all samples. Then the scores of each class on
+    this component are transformed to standard normal, :math:`\Phi^{-1}(F_k(v^\top x))`, so that the
+    component no longer discriminates, and the next one is computed from the transformed samples.
+
+    The classifier uses the original samples and multiplies the densities on the components, that
+    is, it assumes that scores on different components are independent within classes. The reference
+    combines components by projection pursuit density estimation instead, in which later densities
+    are corrections of the earlier ones, and estimates densities by local likelihood.
 
     Parameters
     ----------

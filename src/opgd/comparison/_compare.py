@@ -19,6 +19,7 @@ from opgd._utils.text import list_names
 from opgd._utils.validation import check_n_jobs, check_positive, check_sample_weight, check_seed
 from opgd._utils.warnings import warn_caller
 from opgd.comparison.evaluation import EMPTY, evaluate
+from opgd.comparison.missing import accepts_missing, has_missing
 from opgd.comparison.names import select_estimators
 from opgd.comparison.splits import Split, make_inner_splitter, make_outer_splits
 from opgd.comparison.weights import uses_weights
@@ -61,7 +62,9 @@ def compare(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Samples.
+        Samples. Missing values (NaN) are used by the classifiers that accept them; for the others,
+        medians of the training samples replace them, and a warning names these methods. If
+        `estimators` is a dict, nothing is replaced.
     y : array-like of shape (n_samples,)
         Class labels, of at least two classes.
     estimators : None, "usual", "paper", "all", list or dict, default=None
@@ -153,7 +156,10 @@ def compare(
     splits = make_outer_splits(cv, X, split_labels, groups, rng)
     if weights is not None:
         _check_weights(weights, splits, candidates)
-    run = Comparison(candidates, (X, y, groups, weights), splits, budget, n_jobs)
+    filled = set[str]()
+    if not isinstance(estimators, Mapping) and has_missing(X):
+        filled = _find_filled(candidates)
+    run = Comparison(candidates, (X, y, groups, weights), splits, budget, n_jobs, filled)
     return pandas.DataFrame(run.evaluate_all(verbose))
 
 
@@ -167,9 +173,11 @@ class Comparison:
         splits: list[Split],
         budget: float | None,
         n_jobs: int | None,
+        filled: set[str],
     ) -> None:
         self.candidates, self.data, self.splits = candidates, data, splits
         self.budget, self.n_jobs = budget, n_jobs
+        self.filled = filled  # methods for which missing values are replaced
         self.seconds: dict[str, list[float]] = {name: [] for name in candidates}
 
     def evaluate_all(self, verbose: int) -> list[dict[str, Any]]:
@@ -190,7 +198,9 @@ class Comparison:
         tasks = [(name, number) for number in numbers for name in self.candidates]
         affordable = [task for task in tasks if not self._exceeds_budget(task[0])]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(evaluate)(self.candidates[name], *self.data, self.splits[number])
+            delayed(evaluate)(
+                self.candidates[name], *self.data, self.splits[number], fill=name in self.filled
+            )
             for name, number in affordable
         )
         for task in tasks:
@@ -218,10 +228,22 @@ class Comparison:
 def _convert_samples(X: Any, estimators: Any) -> Any:
     """Return an array, unless estimators are passed that may accept data frames and NaN."""
     if not isinstance(estimators, Mapping):
-        return to_feature_array(X)
+        return to_feature_array(X, finite="allow-nan")
     if isinstance(X, list | tuple):
         return convert_list(X)
     return np.asarray(X) if read_frame(X) is None and not isinstance(X, np.ndarray) else X
+
+
+def _find_filled(candidates: dict[str, Any]) -> set[str]:
+    """Return the methods that do not accept missing values, and warn that these are filled."""
+    filled = [name for name, model in candidates.items() if not accepts_missing(model)]
+    if filled:
+        warn_caller(
+            "Missing values were replaced by medians of the training samples for the classifiers "
+            f"that do not accept them: {list_names(filled)}.",
+            UserWarning,
+        )
+    return set(filled)
 
 
 def _check_weights(weights: FloatArray, splits: list[Split], candidates: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import has_fit_parameter
 
+from opgd.comparison.missing import fill_medians
 from opgd.comparison.splits import Split
 from opgd.comparison.weights import SEARCHES, make_weight_params, take_weights
 from opgd.core.types import AnyArray, FloatArray
@@ -31,8 +32,13 @@ def evaluate(
     groups: AnyArray | None,
     weights: FloatArray | None,
     split: Split,
+    *,
+    fill: bool = False,
 ) -> dict[str, Any]:
-    """Return results, `seconds`, `parameters`, and `failure`, the text of an error or ""."""
+    """Return results, `seconds`, `parameters`, and `failure`, the text of an error or "".
+
+    With `fill`, medians of the training samples replace missing values.
+    """
     train, test = split
     outcome = EMPTY | {"failure": ""}
     fit_params = make_weight_params(estimator, take_weights(weights, train))
@@ -46,10 +52,13 @@ def evaluate(
     with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
         warnings.simplefilter("ignore")
         try:
-            model = clone(estimator).fit(select_samples(X, train), y[train], **fit_params)
+            X_train, X_test = select_samples(X, train), select_samples(X, test)
+            if fill:
+                X_train, X_test = fill_medians(X_train, X_test)
+            model = clone(estimator).fit(X_train, y[train], **fit_params)
             outcome["seconds"] = time.perf_counter() - start
             outcome["parameters"] = dict(getattr(model, "best_params_", {}))
-            outcome |= _score(model, select_samples(X, test), y[test], take_weights(weights, test))
+            outcome |= _score(model, X_test, y[test], take_weights(weights, test))
         except Exception as error:  # the other methods are still compared
             outcome["failure"] = f"{type(error).__name__}: {error}"
             outcome |= {"seconds": time.perf_counter() - start, "parameters": {}}

@@ -119,7 +119,9 @@ def paper_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]
         "LDA": ComponentSearch(ReducedRankLDA(), inner_cv),
         "RDA": search(RegularizedDiscriminantAnalysis(), alpha=alphas),
         "SAVE": ComponentSearch(SlicedAverageVariance(), inner_cv),
-        "CPCDA": ComponentSearch(CommonPrincipalComponents(), inner_cv),
+        # one start, with which the paper's results agree; on Vowel the best of several has another
+        # local maximum and a lower error
+        "CPCDA": ComponentSearch(CommonPrincipalComponents(n_init=1), inner_cv),
         "MDA": search(MixtureDiscriminantAnalysis(), n_subclasses=subclasses),
         "OPGD": OPGDAlone(
             shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag", cv=inner_cv

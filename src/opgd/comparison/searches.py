@@ -12,6 +12,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd._utils.warnings import DataWarning
 from opgd.comparison.evaluation import compute_log_losses
+from opgd.comparison.missing import accepts_missing
 from opgd.comparison.weights import make_weight_params, take_weights
 from opgd.core.types import AnyArray, FloatArray
 
@@ -62,6 +63,11 @@ class HeldOutSearch(ClassifierMixin, BaseEstimator):
         """Predict class probabilities by the selected model."""
         posteriors: FloatArray = self.best_estimator_.predict_proba(X)
         return posteriors
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = accepts_missing(self.estimator)
+        return tags
 
     def _compute_losses(
         self, X: AnyArray, y: AnyArray, weights: Any, train: AnyArray, test: AnyArray

@@ -39,6 +39,8 @@ from opgd.core.whole import fit_whole
 
 RANK_TOLERANCE = 1e-12
 """Fraction of the largest eigenvalue of the correlation matrix that counts as zero."""
+INCOMPLETE_RANK_TOLERANCE = 1e-7
+"""The same for incomplete samples, whose covariance EM approaches only."""
 MAX_COPY_CELLS = 2**22
 """Number of entries (32 MB) up to which the sphered samples are stored."""
 WITHIN_FLOOR = 1e-8
@@ -56,6 +58,7 @@ class Coordinates:
     unwhitener: FloatArray  # (R, R), its inverse
     identity_share: float = 0.0
     """Share of the identity on standardized features in a pooled covariance that was singular."""
+    rest: FloatArray | None = None  # (p, k), directions left out, as in `Frame`
 
     @property
     def rank(self) -> int:
@@ -119,6 +122,14 @@ class Frame:
     collinear: IntArray  # indices of features that are linear combinations of others
     empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """Indices of features without a single value, which are among the constant ones."""
+    rest: FloatArray | None = None
+    """Directions that are left out, (p, k), such that standardized samples @ rest are sphered.
+
+    Missing entries depend on them as well, so that rows of an engine with gaps contain these
+    coordinates, after the R others. They have one Gaussian for all samples.
+    """
+    left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    """Indices of features that vary but are not used, which are among the constant ones."""
 
     @property
     def n_active(self) -> int:
@@ -143,14 +154,14 @@ class Frame:
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
         """Compute moments by group of sphered samples, (n_groups, R[, R])."""
         if self.engine.incomplete:
-            expect = expect_by_group(n_groups, self.row_map(), groups)
+            expect = expect_by_group(n_groups, self.whole_row_map(), groups)
             return estimate_moments(self.engine, self.span, expect)
         return group_moments(self.engine, n_groups, self.row_map(), groups)
 
     def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
         """Compute moments of sphered samples from shares in groups; `width` as in `Engine.sum`."""
         if self.engine.incomplete:
-            expect = expect_by_share(self.row_map(), memberships, width)
+            expect = expect_by_share(self.whole_row_map(), memberships, width)
             return estimate_moments(self.engine, self.span, expect)
         return soft_moments(self.engine, memberships, self.row_map(), width)
 
@@ -158,21 +169,36 @@ class Frame:
         self, moments: Moments, max_iter: int, constrain: Constrain | None = None
     ) -> Moments:
         """Run EM for a mixture of incomplete sphered samples, from moments of its Gaussians."""
-        return fit_mixture(self.engine, self.span, self.row_map(), moments, max_iter, constrain)
+        mapping = self.whole_row_map()
+        return fit_mixture(self.engine, self.span, mapping, moments, max_iter, constrain)
 
     @property
     def span(self) -> Span:
         """Return the coordinates of sphered samples, in which missing entries are estimated."""
-        return Span(self.basis * self.spread, self.basis)
+        return Span(self.basis * self.spread, self.basis, self.rest)
 
     def row_map(self) -> RowMap:
-        """Return the function that maps a block of the engine to its sphered rows."""
+        """Return the function that maps a block of the engine to its sphered rows, (n, R)."""
+        if self.sphered and self.n_extra:
+            return multiply_rows_by(np.eye(len(self.spread) + self.n_extra, len(self.spread)))
         return RowBlock.centered if self.sphered else multiply_rows_by(self.sphering)
+
+    def whole_row_map(self) -> RowMap:
+        """Return the same with the coordinates of directions that are left out, (n, R + k)."""
+        if self.sphered or self.rest is None:
+            return RowBlock.centered if self.sphered else self.row_map()
+        return multiply_rows_by(np.hstack([self.sphering, self.rest / self.scale[:, None]]))
+
+    @property
+    def n_extra(self) -> int:
+        """Return the number of coordinates, after the R others, of the rows of the engine."""
+        return 0 if self.rest is None or not self.engine.incomplete else self.rest.shape[1]
 
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
         """Return the matrix that maps the engine's centered rows to whitened coordinates."""
         if self.sphered:
-            return coordinates.whitener / self.spread[:, None]
+            matrix = coordinates.whitener / self.spread[:, None]
+            return np.pad(matrix, ((0, self.n_extra), (0, 0))) if self.n_extra else matrix
         return coordinates.matrix
 
 
@@ -217,7 +243,8 @@ def _frame_from_total(
     total = total / np.outer(deviations, deviations)
     total[constant] = total[:, constant] = 0.0
     eigenvalues, vectors = linalg.eigh(total)
-    retained = np.flatnonzero(eigenvalues > RANK_TOLERANCE * max(eigenvalues[-1], 0.0))[::-1]
+    tolerance = INCOMPLETE_RANK_TOLERANCE if engine.incomplete else RANK_TOLERANCE
+    retained = np.flatnonzero(eigenvalues > tolerance * max(eigenvalues[-1], 0.0))[::-1]
     scale, basis, spread = (
         size * deviations,
         vectors[:, retained],
@@ -283,20 +310,30 @@ def whiten(frame: Frame, within: FloatArray, identity_share: float = 0.0) -> Coo
     roots = np.sqrt(eigenvalues)
     whitener = frame.spread[:, None] * vectors / roots
     unwhitener = roots[:, None] * vectors.T / frame.spread
-    return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener, identity_share)
+    return Coordinates(
+        frame.center,
+        frame.scale,
+        frame.basis,
+        whitener,
+        unwhitener,
+        identity_share,
+        rest=frame.rest,
+    )
 
 
 def sphered_coordinates(frame: Frame) -> Coordinates:
     """Return coordinates in which the covariance of all samples is the identity."""
     whitener, unwhitener = np.diag(frame.spread), np.diag(1.0 / frame.spread)
-    return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener)
+    return Coordinates(
+        frame.center, frame.scale, frame.basis, whitener, unwhitener, rest=frame.rest
+    )
 
 
 def column_coordinates(frame: Frame) -> Coordinates:
     """Return coordinates in which directions of length one are components of length one."""
     factor: FloatArray = np.linalg.qr(frame.basis / frame.scale[:, None])[1]
     whitener = linalg.solve_triangular(factor, np.eye(len(factor)))
-    return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor)
+    return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor, rest=frame.rest)
 
 
 def span_coordinates(frame: Frame) -> Coordinates:
@@ -306,4 +343,6 @@ def span_coordinates(frame: Frame) -> Coordinates:
     """
     factor: FloatArray = np.linalg.qr(frame.basis * frame.scale[:, None])[1]
     unwhitener = linalg.solve_triangular(factor, np.eye(len(factor))).T
-    return Coordinates(frame.center, frame.scale, frame.basis, factor.T, unwhitener)
+    return Coordinates(
+        frame.center, frame.scale, frame.basis, factor.T, unwhitener, rest=frame.rest
+    )

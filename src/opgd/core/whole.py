@@ -1,4 +1,11 @@
-"""One Gaussian for all incomplete samples, fitted by EM, and samples that it completes."""
+"""One Gaussian for all incomplete samples, fitted by EM, and samples that it completes.
+
+The covariance of the E-step is shrunk by a diagonal matrix. Its entries are the variances of the
+features that the others leave unexplained, not the total ones: a regression on p features from n
+samples has an optimal ridge of about p / n times the variance of its residuals. So relations
+between features that are exact remain exact, and missing entries that they determine are exact as
+well. Otherwise completed samples would deviate from these relations, and complete ones would not.
+"""
 
 from dataclasses import dataclass
 from functools import partial
@@ -7,19 +14,15 @@ import numpy as np
 
 from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaps import Conditionals
-from opgd.core.missing import (
-    EM_TOLERANCE,
-    MAX_EM_ITERATIONS,
-    PRIOR_ROWS,
-    Expect,
-    change_of_moments,
-    expect_by_group,
-)
+from opgd.core.missing import OFF_SPAN, PRIOR_ROWS, Expect, expect_by_group
 from opgd.core.moments import Moments, divide_rows_by, one_group
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MANY_ROWS = 50_000
 """Number of samples from which EM for all samples starts on a subsample."""
+MAX_ITERATIONS = 60
+TOLERANCE = 1e-2
+"""Change of moments at which EM stops, in standard deviations of every direction."""
 FINAL_PASSES = 2
 """Number of iterations on all samples after those on a subsample."""
 MAX_FEATURES = 3000
@@ -48,8 +51,7 @@ def fit_whole(engine: Engine) -> WholeSamples:
     units = np.where(size > 0, size, 1.0)
     engine, mapping = engine.centered_at(center, subtract=True), divide_rows_by(units)
     engine = engine.fill_gaps(partial(_fill_means, center))
-    moments = _fit_one_group(engine, expect_by_group(1, mapping, one_group), size > 0)
-    conditionals = _shrink_whole(moments, size > 0)
+    moments, conditionals = _fit_one_group(engine, expect_by_group(1, mapping, one_group), size > 0)
     filled = engine.fill_gaps(partial(_fill_conditional_means, center, units, conditionals))
     mean = center + units * moments.means[0]
     return WholeSamples(filled, mean, size, moments.covariances[0], empty)
@@ -73,39 +75,50 @@ def _fill_conditional_means(
     return values
 
 
-def _fit_one_group(engine: Engine, expect: Expect, varies: AnyArray) -> Moments:
-    """Run EM for all samples, on a subsample first if there are many."""
+def _fit_one_group(
+    engine: Engine, expect: Expect, varies: AnyArray
+) -> tuple[Moments, Conditionals]:
+    """Run EM for all samples, on a subsample first if there are many.
+
+    Return the moments, and the Gaussian of the next E-step.
+    """
     sample = engine.sample(MANY_ROWS) if engine.n_samples > MANY_ROWS else engine
     identity = np.eye(engine.n_features)
-    start = Conditionals(identity, np.zeros((1, len(identity))), identity[None], identity[None])
-    moments = expect(sample, start)
-    for _ in range(MAX_EM_ITERATIONS):
-        last, moments = moments, expect(sample, _shrink_whole(moments, varies))
-        scales = np.sqrt(np.where(varies, np.diag(moments.covariances[0]), 1.0))
-        if change_of_moments(_rescale(last, scales), _rescale(moments, scales)) < EM_TOLERANCE:
+    gaussian = Conditionals(identity, np.zeros((1, len(identity))), identity[None], identity[None])
+    moments = expect(sample, gaussian)
+    for _ in range(MAX_ITERATIONS):
+        gaussian = _shrink_whole(moments, varies, gaussian)
+        last, moments = moments, expect(sample, gaussian)
+        if _change_of_moments(last, moments, gaussian) < TOLERANCE:
             break
     if sample is not engine:
         for _ in range(FINAL_PASSES):
-            moments = expect(engine, _shrink_whole(moments, varies))
-    return moments
+            moments = expect(engine, _shrink_whole(moments, varies, gaussian))
+    return moments, _shrink_whole(moments, varies, gaussian)
 
 
-def _rescale(moments: Moments, scales: FloatArray) -> Moments:
-    return moments.mapped(np.diag(1.0 / scales))
-
-
-def _shrink_whole(moments: Moments, varies: AnyArray) -> Conditionals:
-    """Return the Gaussian of all samples with correlations shrunk toward zero."""
+def _shrink_whole(moments: Moments, varies: AnyArray, last: Conditionals) -> Conditionals:
+    """Return the Gaussian of all samples, shrunk by what the last one leaves unexplained."""
     covariance, n_features = moments.covariances[0], moments.means.shape[1]
     variances = np.where(varies, np.diag(covariance), 1.0)
-    extra = PRIOR_ROWS * float(varies.sum())
-    shrunk = (moments.counts[0] * covariance + extra * np.diag(variances)) / (
-        moments.counts[0] + extra
-    )
+    unexplained = np.minimum(1.0 / np.diag(last.precisions[0]), variances)
+    count, extra = moments.counts[0], PRIOR_ROWS * float(varies.sum())
+    shrunk = (count * covariance + extra * np.diag(unexplained)) / (count + extra)
+    shrunk += OFF_SPAN * np.diag(variances)
     shrunk[~varies] = shrunk[:, ~varies] = 0.0
     shrunk[~varies, ~varies] = 1.0
     precision = np.linalg.inv(shrunk)
+    precision = 0.5 * (precision + precision.T)
     return Conditionals(np.eye(n_features), moments.means, precision[None], precision[None])
+
+
+def _change_of_moments(last: Moments, moments: Moments, gaussian: Conditionals) -> float:
+    """Return the largest change of mean and covariance in any direction, relative to a Gaussian."""
+    root = np.linalg.cholesky(gaussian.precisions[0])
+    last, moments = last.mapped(root), moments.mapped(root)
+    by_mean = np.linalg.norm(moments.means[0] - last.means[0])
+    by_covariance = np.linalg.norm(moments.covariances[0] - last.covariances[0], 2)
+    return float(max(by_mean, by_covariance))
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from opgd._utils.files import write_atomically
 from opgd.core.types import AnyArray, FloatArray
 from opgd.experiments.classification import METHODS
 from opgd.experiments.clustering import load_standardized
-from opgd.inspection.palette import COLORS
+from opgd.inspection.frames import choose_frame
+from opgd.inspection.palette import COLORS, make_class_styles
 from opgd.mixture import OPGDMixture
-from opgd.plotting._styles import make_class_styles
+from opgd.plotting._scatter import draw_rows, draw_rows_outside, make_row_handles
+from opgd.plotting._styles import get_theme
 
 MAX_ROWS = 2000
 
@@ -53,9 +55,11 @@ def draw_clusters(name: str) -> Figure:
         _scatter(ax, scores, model.labels_[shown], pair, "OPGD axis")
     axes[0, 0].set_title(f"{name}: PCA, initial mixture")
     axes[0, 1].set_title(f"{name}: OPGD, final solution")
-    handles, labels = axes[0, 1].get_legend_handles_labels()
+    names = [str(k) for k in range(model.n_clusters_)]
+    styles = make_class_styles(len(names))
+    handles, names = make_row_handles(names, styles, model.labels_, get_theme(axes[0, 0]))
     figure.tight_layout(rect=(0, 0, 0.9, 1))
-    figure.legend(handles, labels, title="cluster", loc="center right", markerscale=2)
+    figure.legend(handles, names, title="cluster", loc="center right")
     return figure
 
 
@@ -86,18 +90,13 @@ def draw_seeds() -> Figure:
 def _scatter(
     ax: Axes, scores: FloatArray, labels: AnyArray, pair: tuple[int, int], label: str
 ) -> None:
-    for k, style in enumerate(make_class_styles(int(labels.max()) + 1)):
-        members = labels == k
-        ax.scatter(
-            scores[members, pair[0]],
-            scores[members, pair[1]],
-            s=14 * style.size,
-            color=style.color,
-            marker=style.marker,
-            alpha=0.7,
-            linewidths=0,
-            label=str(k),
-        )
+    """Draw points on two axes by cluster; extreme points are triangles at the border."""
+    points, styles = scores[:, pair], make_class_styles(int(labels.max()) + 1)
+    frame = choose_frame(points, labels)
+    inside = ~frame.is_outside
+    draw_rows(ax, points[inside], labels[inside], styles)
+    draw_rows_outside(ax, points, labels, styles, frame)
+    ax.set(xlim=frame.limits[:, 0], ylim=frame.limits[:, 1])
     ax.set_xlabel(f"{label} {pair[0] + 1}")
     ax.set_ylabel(f"{label} {pair[1] + 1}")
 

@@ -55,6 +55,25 @@ def trace_curves(
         )
     scores = np.asarray(estimator.predict_log_proba(X))
     classes = np.asarray(estimator.classes_)
+    return trace_probability_curves(
+        kind, scores, y, classes, labels=labels, sample_weight=sample_weight
+    )
+
+
+def trace_probability_curves(
+    kind: str,
+    scores: FloatArray,
+    y: Any,
+    classes: AnyArray,
+    *,
+    labels: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+) -> list[ClassCurve]:
+    """Compute the curves of some classes from log probabilities `scores`, (n, K)."""
+    if scores.ndim != 2 or scores.shape[1] != len(classes):
+        raise ValueError(
+            f"Probabilities must have shape (n_samples, {len(classes)}), got {scores.shape}."
+        )
     codes = encode_true_labels(y, classes)
     check_consistent_length(scores, codes)
     weights = check_sample_weight(sample_weight, scores)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.confusion import count_confusion
 
 N_BINS = 10
 MIN_PROBABILITY = float(np.finfo(np.float64).eps)
@@ -63,8 +64,7 @@ def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str)
     known = codes >= 0
     predicted = np.argmax(probabilities, axis=1)
     is_correct = predicted == codes
-    cells = codes[known] * n_classes + predicted[known]
-    confusion = np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+    confusion = count_confusion(codes, predicted, n_classes)
     label_probabilities = np.where(known, probabilities[np.arange(n_rows), codes], 0.0)
     error = float(np.mean(~is_correct))
     table = compute_calibration(probabilities.max(axis=1), is_correct)
@@ -96,15 +96,21 @@ def compute_calibration(confidence: FloatArray, is_correct: AnyArray) -> dict[st
     n = counts[filled].astype(float)
     mean = np.bincount(bins, confidence, N_BINS)[filled] / n
     accuracy = np.bincount(bins, is_correct, N_BINS)[filled] / n
-    z = 1.959964
-    middle = (accuracy + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(accuracy * (1 - accuracy) / n + z**2 / (4 * n**2))
+    low, high = compute_wilson_interval(accuracy, n)
     return {
         "low": (filled / N_BINS).tolist(),
         "high": ((filled + 1) / N_BINS).tolist(),
         "n_rows": counts[filled].tolist(),
         "confidence": mean.tolist(),
         "accuracy": accuracy.tolist(),
-        "accuracy_low": np.clip(middle - half, 0, 1).tolist(),
-        "accuracy_high": np.clip(middle + half, 0, 1).tolist(),
+        "accuracy_low": low.tolist(),
+        "accuracy_high": high.tolist(),
     }
+
+
+def compute_wilson_interval(shares: FloatArray, n: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the ends of 95% Wilson intervals of shares among n rows each."""
+    z = 1.959964
+    middle = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
+    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)

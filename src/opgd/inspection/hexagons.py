@@ -6,6 +6,8 @@ import numpy as np
 
 from opgd.core.types import FloatArray, IntArray
 
+MAX_ROWS = 20_000
+"""Number of rows that can be drawn one by one."""
 N_COLUMNS = 70
 """Number of hexagons along the first axis."""
 ASPECT = 0.8
@@ -35,6 +37,13 @@ class Hexagons:
     counts: IntArray
     codes: IntArray
     shares: FloatArray
+
+
+def needs_hexagons(requested: bool | None, n_rows: int, max_rows: int | None) -> bool:
+    """Return whether to draw hexagons: by default, if a large number of rows cannot be drawn."""
+    if requested is None:
+        return max_rows is not None and n_rows > max_rows >= MAX_ROWS
+    return bool(requested)
 
 
 def bin_hexagons(points: FloatArray, codes: IntArray, limits: FloatArray) -> Hexagons:

@@ -8,24 +8,32 @@ display again, optionally on existing matplotlib axes.
 from opgd.inspection.loadings_table import loadings_table
 from opgd.plotting.comparison import ComparisonDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
+from opgd.plotting.confusion import ConfusionDisplay
 from opgd.plotting.convergence import ConvergenceDisplay
+from opgd.plotting.costs import CostDisplay
 from opgd.plotting.curves import PrecisionRecallDisplay, RocDisplay
 from opgd.plotting.drift import DriftDisplay
 from opgd.plotting.loadings import LoadingsDisplay
+from opgd.plotting.missingness import MissingnessDisplay
 from opgd.plotting.pairs import PairsDisplay
+from opgd.plotting.prediction_sets import PredictionSetDisplay
 from opgd.plotting.projection import ProjectionDisplay
 from opgd.plotting.selection import SelectionDisplay
 
 __all__ = [
     "ComparisonDisplay",
     "ComponentsDisplay",
+    "ConfusionDisplay",
     "ConvergenceDisplay",
+    "CostDisplay",
     "Curve",
     "DriftDisplay",
     "LoadingsDisplay",
+    "MissingnessDisplay",
     "PairsDisplay",
     "Panel",
     "PrecisionRecallDisplay",
+    "PredictionSetDisplay",
     "ProjectionDisplay",
     "RocDisplay",
     "SelectionDisplay",

@@ -107,7 +107,10 @@ def draw_arrows(
     theme = get_theme(ax)
     steps = ax.transData.transform(tips) - ax.transData.transform(origin)
     away = steps / np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), 1e-12)
-    placed, _ = _place(ax, tips, names, away, occupied)
+    shafts = _cover_shafts(ax, origin, tips)
+    if occupied is not None:
+        shafts = np.vstack([shafts[0], occupied[0]]), np.vstack([shafts[1], occupied[1]])
+    placed, _ = _place(ax, tips, names, away, shafts)
     outline = [withStroke(linewidth=2.5, foreground=theme.paper)]
     arrow = {"arrowstyle": "-|>", "color": theme.ink, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     for tip, offset, name in zip(tips, placed.centers, names, strict=True):
@@ -124,3 +127,11 @@ def draw_arrows(
             path_effects=outline,
             zorder=7,
         )
+
+
+def _cover_shafts(ax: Any, origin: FloatArray, tips: FloatArray) -> Boxes:
+    """Return small boxes along arrows, which names should not cover, in points."""
+    ends = ax.transData.transform(np.vstack([origin, tips])) * 72 / ax.figure.dpi
+    parts = np.linspace(0, 0.96, 25)[:, None, None]
+    centers = (ends[0] + parts * (ends[1:] - ends[0])).reshape(-1, 2)
+    return centers, np.full((len(centers), 2), 3.0)

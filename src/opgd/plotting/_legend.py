@@ -1,14 +1,13 @@
 """Entries of the legends of scatter plots, and names and styles of Gaussians."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opgd.inspection.projected import ProjectedRows
+from opgd.inspection.regions import Regions
+from opgd.plotting._arrows import Arrows
 from opgd.plotting._scatter import make_outside_handle, make_row_handles
 from opgd.plotting._styles import Style, Theme, make_class_styles
 from opgd.plotting._text import format_names
-
-if TYPE_CHECKING:
-    from opgd.plotting.projection import ProjectionDisplay
 
 MAX_LABEL_LENGTH = 12
 MAX_LABELS = 60
@@ -16,14 +15,17 @@ MAX_LABELS = 60
 
 
 def make_legend_entries(
-    display: "ProjectionDisplay",
     projected: ProjectedRows,
     theme: Theme,
     *,
-    gaussians: bool,
-    mark_errors: bool,
+    n_outside: int,
+    level: float | None = None,
+    mark_errors: bool = False,
+    hexagons: bool = False,
+    regions: Regions | None = None,
+    arrows: Arrows | None = None,
 ) -> tuple[list[Any], list[str]]:
-    """Return handles and names of the legend of a projection."""
+    """Return handles and names of the legend of what is drawn; `level` is that of ellipses."""
     from matplotlib.lines import Line2D
 
     styles = make_class_styles(len(projected.names))
@@ -34,34 +36,29 @@ def make_legend_entries(
         handles.append(Line2D([], [], **({"color": theme.ink, "linestyle": ""} | line)))
         names.append(name)
 
-    if display.hexagons is not None:
+    if hexagons:
         text = f"color: most frequent {projected.kind}\n({projected.n_rows} rows in hexagons)"
         add(text, marker="h", markersize=8)
-    if gaussians:
+    if level is not None:
         shape = "ellipse" if projected.scores.shape[1] == 2 else "bar"
-        add(label_outlines(projected, display.level, shape), linewidth=1.8, linestyle="-")
+        add(_label_outlines(projected, level, shape), linewidth=1.8, linestyle="-")
     if mark_errors:
         text = f"misclassified\n({projected.n_wrong} of {projected.n_rows} rows)"
         add(text, marker="o", markersize=9, markerfacecolor="none")
-    if display.n_outside:
+    if n_outside:
         handles.append(make_outside_handle(theme))
-        names.append(label_outside(display.n_outside))
-    if display.regions is not None:
+        names.append(f"outside the plot\n({n_outside} row{'s' * (n_outside != 1)})")
+    if regions is not None:
         add("decision boundary\non these two axes", color=theme.line, linewidth=1, linestyle="-")
-    if display.arrows is not None:
-        text = f"{display.arrows.factor:.2g} standard deviations\nof a column"
+    if arrows is not None:
+        text = f"{arrows.factor:.2g} standard deviations\nof a column"
         add(text, marker=r"$\rightarrow$", markersize=14)
-        if any(display.arrows.similar):
+        if any(arrows.similar):
             add("(+n): and n columns with\nnearly the same direction")
     return handles, names
 
 
-def label_outside(n_outside: int) -> str:
-    """Return the name of rows outside the plot."""
-    return f"outside the plot\n({n_outside} row{'s' * (n_outside != 1)})"
-
-
-def label_outlines(projected: ProjectedRows, level: float, shape: str = "ellipse") -> str:
+def _label_outlines(projected: ProjectedRows, level: float, shape: str) -> str:
     """Return what ellipses stand for."""
     what = "Gaussian of the model" if projected.same_groups else "Gaussian of a cluster"
     if projected.outlines.merged:

@@ -124,4 +124,6 @@ class ConvergenceDisplay:
                 ax.scatter(
                     search["n_iter"][which], losses[which], s=14, color=color, label=label, zorder=3
                 )
+        if not complete.all():
+            ax.plot([], [], " ", label=f"({np.sum(~complete)} abandoned on a subsample)")
         ax.legend(frameon=False, fontsize=8)

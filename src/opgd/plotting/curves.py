@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from opgd.inspection.curves import ClassCurve, trace_curves
+import numpy as np
+
+from opgd.inspection.curves import ClassCurve, trace_curves, trace_probability_curves
 from opgd.plotting._drawing import draw_legend_outside, get_or_make_axes, tidy
 from opgd.plotting._styles import make_class_styles
 from opgd.plotting._text import format_names
@@ -58,6 +60,42 @@ class _CurveDisplay:
         curves = trace_curves(
             cls._kind, estimator, X, y, labels=labels, sample_weight=sample_weight
         )
+        display = cls(curves=curves)
+        return display.plot(ax) if draw else display
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_proba: Any,
+        classes: Any,
+        *,
+        labels: Sequence[Any] | None = None,
+        sample_weight: Any = None,
+        ax: Any = None,
+        draw: bool = True,
+    ) -> Self:
+        """Create the display from true labels and probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True labels.
+        y_proba : array-like of shape (n_samples, n_classes)
+            Probabilities of the classes.
+        classes : array-like of shape (n_classes,)
+            Class labels in the order of the columns, sorted.
+        labels, sample_weight, ax, draw
+            As in `from_estimator`.
+
+        Returns
+        -------
+        display : the display
+        """
+        with np.errstate(divide="ignore"):
+            scores = np.log(np.asarray(y_proba, dtype=np.float64))
+        options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
+        curves = trace_probability_curves(cls._kind, scores, y_true, np.asarray(classes), **options)
         display = cls(curves=curves)
         return display.plot(ax) if draw else display
 

@@ -114,6 +114,7 @@ class DriftDisplay:
         )
         ax.set_yticks(places, format_names(table["class"]))
         ax.set_ylim(len(places) - 0.4, -0.6)
+        ax.set_xlim(-0.02, 1.02)
         ax.set_xlabel("share")
         ax.legend(frameon=False, fontsize=9)
 

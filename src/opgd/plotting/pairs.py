@@ -1,11 +1,14 @@
 """PairsDisplay: scatter plots of all pairs of several axes."""
 
+from dataclasses import replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 
 from opgd.inspection.estimators import check_axes
 from opgd.inspection.frames import choose_frame, make_frame
+from opgd.inspection.hexagons import MAX_ROWS, Hexagons, bin_hexagons, needs_hexagons
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
@@ -22,17 +25,14 @@ from opgd.plotting._drawing import (
     set_frame,
     tidy,
 )
-from opgd.plotting._legend import get_gaussian_styles, label_outlines, label_outside
+from opgd.plotting._legend import get_gaussian_styles, make_legend_entries
 from opgd.plotting._scatter import (
     MAX_NAMES,
+    draw_hexagons,
     draw_rows,
     draw_rows_outside,
-    make_outside_handle,
-    make_row_handles,
 )
 from opgd.plotting._styles import Style, get_theme, make_class_styles
-from opgd.plotting._text import format_names
-from opgd.plotting.projection import MAX_ROWS
 
 MAX_AXES = 4
 MAX_INSIDE = 8
@@ -49,8 +49,10 @@ class PairsDisplay:
     ----------
     scores : ndarray of shape (n_drawn, n_axes)
         Scores of the samples that are drawn, on the selected components.
-    codes, names, kind, rows, n_rows, gaussian_codes, level, frame, axis_labels
+    codes, names, kind, rows, n_rows, n_outside, gaussian_codes, level, frame, axis_labels
         As in `ProjectionDisplay`.
+    hexagons : dict of Hexagons
+        Hexagons of each pair of axes, if samples are counted in hexagons; otherwise empty.
     means, covariances : ndarrays of shape (n_gaussians, n_axes[, n_axes])
         Gaussians of the model on the selected components.
     points : ndarray of shape (200, n_axes)
@@ -77,7 +79,9 @@ class PairsDisplay:
         self, projected: ProjectedRows, *, level: float = 0.9, frame: str = "robust"
     ) -> None:
         extents = compute_extents(projected.outlines, compute_region_radius(level, 2))
-        self.frame = choose_frame(projected.scores, projected.codes, extents, frame)
+        whole = choose_frame(projected.all_scores, projected.all_codes, extents, frame)
+        self.frame, self.n_outside = make_frame(projected.scores, whole.limits), whole.n_outside
+        self.hexagons: dict[tuple[int, int], Hexagons] = {}
         self._projected = projected
         self.level = level
         self.scores, self.codes, self.names = projected.scores, projected.codes, projected.names
@@ -96,6 +100,7 @@ class PairsDisplay:
         axes: Any = None,
         level: float = 0.9,
         frame: str = "robust",
+        hexagons: bool | None = None,
         max_rows: int | None = MAX_ROWS,
         draw: bool = True,
         **plot_options: Any,
@@ -104,7 +109,7 @@ class PairsDisplay:
 
         Parameters
         ----------
-        estimator, X, y, level, frame, max_rows, draw
+        estimator, X, y, level, frame, hexagons, max_rows, draw
             As in `ProjectionDisplay`.
         axes : sequence of int, default=None
             Indices of two or more components, from 0; by default the first four.
@@ -122,8 +127,18 @@ class PairsDisplay:
         indices = check_axes(first if axes is None else axes, n_components)
         if len(indices) < 2:
             raise ValueError("axes must name at least two axes; use ProjectionDisplay for one.")
-        display = cls(project(estimator, X, y, indices, max_rows), level=level, frame=frame)
+        projected = project(estimator, X, y, indices, max_rows)
+        display = cls(projected, level=level, frame=frame)
+        display._bin_rows(needs_hexagons(hexagons, projected.n_rows, max_rows))
         return display.plot(**plot_options) if draw else display
+
+    def _bin_rows(self, hexagons: bool) -> None:
+        """Count all rows in hexagons if requested, and release those that are not drawn."""
+        projected = self._projected
+        for j, i in combinations(range(self.scores.shape[1]), 2) if hexagons else ():
+            scores, limits = projected.all_scores[:, [j, i]], self.frame.limits[:, [j, i]]
+            self.hexagons[j, i] = bin_hexagons(scores, projected.all_codes, limits)
+        self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
 
     def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
         """Draw the grid of panels.
@@ -149,10 +164,8 @@ class PairsDisplay:
         if grid.shape != (n_axes, n_axes):
             raise ValueError(f"ax must be an array of shape {(n_axes, n_axes)}, got {grid.shape}.")
         theme = get_theme(grid[0, 0])
-        styles, outlines = (
-            make_class_styles(len(projected.names)),
-            get_gaussian_styles(projected, theme),
-        )
+        styles = make_class_styles(len(projected.names))
+        outlines = get_gaussian_styles(projected, theme)
         for i in range(n_axes):
             for j in range(n_axes):
                 if j > i:
@@ -162,21 +175,17 @@ class PairsDisplay:
                 else:
                     self._draw_pair(grid[i, j], [j, i], styles, outlines if gaussians else None)
         self._label_axes(grid)
-        handles, names = make_row_handles(
-            format_names(projected.names), styles, projected.codes, theme
+        entries = make_legend_entries(
+            projected,
+            theme,
+            n_outside=self.n_outside,
+            level=self.level if gaussians else None,
+            hexagons=bool(self.hexagons),
         )
-        if gaussians:
-            from matplotlib.lines import Line2D
-
-            handles.append(Line2D([], [], color=theme.ink, linewidth=1.8))
-            names.append(label_outlines(projected, self.level))
-        if self.frame.n_outside:
-            handles.append(make_outside_handle(theme))
-            names.append(label_outside(self.frame.n_outside))
         outside = many and ax is None  # there is little room above the diagonal
         anchor = grid[0, 0].figure if outside else grid[0, 0]
-        draw_legend_outside(anchor, handles, names, projected.kind, makes_room=outside)
-        if projected.n_rows > len(projected.scores):
+        draw_legend_outside(anchor, *entries, projected.kind, makes_room=outside)
+        if projected.n_rows > len(projected.scores) and not self.hexagons:
             title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)
         self.axes_, self.figure_ = grid, grid[0, 0].figure
@@ -189,7 +198,10 @@ class PairsDisplay:
         points, codes = projected.scores[:, pair], projected.codes
         frame = make_frame(points, self.frame.limits[:, pair])
         inside = ~frame.is_outside
-        draw_rows(ax, points[inside], codes[inside], styles)
+        if self.hexagons:
+            draw_hexagons(ax, self.hexagons[pair[0], pair[1]], styles)
+        else:
+            draw_rows(ax, points[inside], codes[inside], styles)
         draw_rows_outside(ax, points, codes, styles, frame)
         if outlines is not None:
             ellipses = projected.outlines

@@ -9,7 +9,7 @@ from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_axes
 from opgd.inspection.frames import choose_frame, make_frame
-from opgd.inspection.hexagons import Hexagons, bin_hexagons
+from opgd.inspection.hexagons import MAX_ROWS, Hexagons, bin_hexagons, needs_hexagons
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
@@ -38,8 +38,6 @@ from opgd.plotting._scatter import (
 )
 from opgd.plotting._strip import draw_strip
 from opgd.plotting._styles import Style, get_theme, make_class_styles
-
-MAX_ROWS = 20_000
 
 
 class ProjectionDisplay:
@@ -247,9 +245,8 @@ class ProjectionDisplay:
         if decision_regions:
             gaussians, codes = projected.gaussians, projected.gaussian_codes
             display.regions = compute_decision_regions(gaussians, codes, display.limits)
-        if hexagons is None:
-            hexagons = max_rows is not None and projected.n_rows > max_rows >= MAX_ROWS
-        display._bin_rows(bool(hexagons) and len(pair) == 2)
+        has_hexagons = needs_hexagons(hexagons, projected.n_rows, max_rows)
+        display._bin_rows(has_hexagons and len(pair) == 2)
         return display.plot(ax, **plot_options) if draw else display
 
     def _set_limits(self, limits: FloatArray) -> None:
@@ -300,10 +297,18 @@ class ProjectionDisplay:
         n_names = min(len(projected.names), MAX_NAMES)
         width = 7.2 + 1.7 * (count_legend_columns(n_names) - 1) if legend else 5.6
         is_new = ax is None
-        ax = get_or_make_axes(ax, (width, 4.8))
+        n_strips = len(projected.names) if projected.scores.shape[1] == 1 else 0
+        ax = get_or_make_axes(ax, (width, max(4.8, 1.2 + 0.26 * n_strips)))
         if legend:
             entries = make_legend_entries(
-                self, projected, get_theme(ax), gaussians=gaussians, mark_errors=mark_errors
+                projected,
+                get_theme(ax),
+                n_outside=self.n_outside,
+                level=self.level if gaussians else None,
+                mark_errors=mark_errors,
+                hexagons=self.hexagons is not None,
+                regions=self.regions,
+                arrows=self.arrows,
             )
             draw_legend_outside(ax, *entries, projected.kind)
         self._draw_rows(ax, gaussians, mark_errors)

@@ -72,7 +72,7 @@ def compare_with_usual(contest: Contest, budget: float = BUDGET) -> list[MethodS
     labeled = [(train[contest.codes[train] >= 0], test) for train, test in contest.splits]
     candidates = make_usual_methods(contest.steps)
     data = (contest.X, contest.codes, None, None)
-    run = Comparison(candidates, data, labeled, budget, None)
+    run = Comparison(candidates, data, labeled, budget, None, filled=set())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # methods that fail are marked in the table
         results = run.evaluate_all(verbose=0)

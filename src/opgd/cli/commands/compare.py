@@ -79,7 +79,8 @@ def compare(
 
     All methods use the same folds, and their settings are selected within the training folds. A
     star marks methods that are not significantly worse than the best. Use -o to write the results
-    of every fold.
+    of every fold. Methods that do not accept missing cells get the medians of the training folds
+    instead.
     """
     from opgd import compare as compare_estimators
     from opgd.cli.tables.training import Selection, parse_kinds, read_training
@@ -97,7 +98,7 @@ def compare(
     table_output = None
     if output is not None:
         table_output = TableOutput(output, force=force, inputs=[data])
-    training = read_training(data, selection, terminal, allow_nan=False)
+    training = read_training(data, selection, terminal, allow_nan=True)
     results = compare_estimators(
         training.X,
         training.y,
