@@ -80,7 +80,7 @@ def describe_comparison(methods: list[MethodSummary]) -> str:
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
         step = 100 * (best.mean - ours.mean)
-        relation = "as often as" if not step else "less often than" if step > 0 else "more than"
+        relation = f"{'less' if step > 0 else 'more'} often than" if step else "as often as"
         points = f" (by {abs(step):.1f} percentage points)" if step else ""
         return f"The model is wrong {relation} the best of them, {best.name}{points}."
     n_splits = max(method.n_splits for method in methods)
@@ -116,7 +116,7 @@ def describe_clusters(profiles: ClusterProfiles, n_noise: int) -> list[str]:
     """Return a sentence for each of the largest clusters."""
     sentences = []
     for k, line in enumerate(profiles.lines[:MAX_NAMES]):
-        about = join(line.words) if line.words else "no large differences from the others"
+        about = join(line.words) if line.words else "no column that distinguishes it"
         sentences.append(f"Cluster {k}: {count(line.size, 'row')} ({line.share:.0%}); {about}.")
     if len(profiles.lines) > MAX_NAMES:
         sentences.append(f"The other {len(profiles.lines) - MAX_NAMES} are described below.")
