@@ -8,13 +8,7 @@ report.parallel = (() => {
     const list = byId("parallel-kind").value === "axes" ? rows.axes : rows.columns;
     return list.slice(0, byId("parallel-plot").clientWidth < 520 ? 5 : 9);
   };
-  const ranges = new Map();
-  function rangeOf(quantity) {
-    if (!ranges.has(quantity)) {
-      ranges.set(quantity, quantity.frame); // extreme values leave the plot
-    }
-    return ranges.get(quantity);
-  }
+  const rangeOf = (quantity) => quantity.frame; // extreme values leave the plot
   const share = (quantity, i) => {
     const [low, high] = rangeOf(quantity);
     return (quantity.complete()[i] - low) / (high - low);
