@@ -80,9 +80,11 @@ def describe_comparison(methods: list[MethodSummary]) -> str:
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
         step = 100 * (best.mean - ours.mean)
-        relation = f"{'less' if step > 0 else 'more'} often than" if step else "as often as"
-        points = f" (by {abs(step):.1f} percentage points)" if step else ""
-        return f"The model is wrong {relation} the best of them, {best.name}{points}."
+        if not step:
+            return f"Its error equals that of the best other method, {best.name}."
+        side = "lower" if step > 0 else "higher"
+        points = f"{abs(step):.1f} percentage points {side}"
+        return f"Its error is {points} than that of the best other method, {best.name}."
     n_splits = max(method.n_splits for method in methods)
     partly = [method.name for method in others if method.n_splits < n_splits]
     others = [method for method in others if method.n_splits == n_splits]
