@@ -72,7 +72,7 @@ def rounded(rng):
 def test_rows_with_gaps_contain_the_directions_left_out(rounded, cells, rng, monkeypatch):
     monkeypatch.setattr(coordinates, "MAX_COPY_CELLS", cells)
     engine = remove_cells(rounded, rng)
-    whole = frame_samples(engine)
+    whole = frame_samples(engine, keep_relations=True)
     frame, _ = drop_rounding_errors(whole, measure_resolution(engine))
     rank, k = len(frame.spread), frame.rest.shape[1]
     assert rank + k == len(whole.spread)
@@ -105,7 +105,7 @@ def test_missing_entries_depend_on_directions_left_out(rounded, rng):
 
 def test_moments_of_samples_are_those_before_directions_are_left_out(rounded, rng):
     engine = remove_cells(rounded, rng)
-    whole = frame_samples(engine)
+    whole = frame_samples(engine, keep_relations=True)
     frame, _ = drop_rounding_errors(whole, measure_resolution(engine))
     places = np.argmax(np.abs(whole.basis.T @ frame.basis), axis=0)
     expected, found = whole.moments(1), frame.moments(1)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,18 +27,21 @@ def converged(monkeypatch):
         monkeypatch.setattr(module, "PRIOR_ROWS", 1e-9)
     monkeypatch.setattr(missing, "EM_TOLERANCE", 1e-12)
     monkeypatch.setattr(missing, "MAX_EM_ITERATIONS", 5000)
-    monkeypatch.setattr(whole, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(whole, "MAX_ITERATIONS", 5000)
+    for name in ("UNCORRELATED", "RELATIONS"):
+        shrinkage = replace(getattr(whole, name), tolerance=1e-10, max_iter=5000)
+        monkeypatch.setattr(whole, name, shrinkage)
 
 
+@pytest.mark.parametrize("keep_relations", [False, True])
 @pytest.mark.usefixtures("converged")
-def test_em_agrees_with_closed_form_of_monotone_patterns(rng):
+def test_em_agrees_with_closed_form_of_monotone_patterns(keep_relations, rng):
     # Anderson (1957): the second feature is regressed on the first one
     first = rng.normal(3, 2, 200)
     second = 0.5 * first + rng.normal(size=200)
     seen = np.arange(200) < 120
     X = np.column_stack([first, np.where(seen, second, np.nan)])
-    found = fit_whole(RowEngine(X, np.zeros(200, dtype=np.intp)))
+    engine = RowEngine(X, np.zeros(200, dtype=np.intp))
+    found = fit_whole(engine, keep_relations=keep_relations)
     a, b = first[seen], second[seen]
     slope = np.cov(a, b, bias=True)[0, 1] / a.var()
     mean = b.mean() + slope * (first.mean() - a.mean())
@@ -65,9 +70,9 @@ def test_exact_relations_determine_missing_entries(rng):
     first, second, other = rng.normal(size=(3, 300))
     complete = np.column_stack([first, second, other, first + second, first - 2 * second])
     X = np.where(rng.uniform(size=complete.shape) < 0.15, np.nan, complete)
-    frame = make_frame(RowEngine(X, np.zeros(300, dtype=np.intp)))
-    assert len(frame.spread) == 3
-    filled = fit_whole(RowEngine(X, np.zeros(300, dtype=np.intp))).engine
+    engine = RowEngine(X, np.zeros(300, dtype=np.intp))
+    assert len(make_frame(engine, keep_relations=True).spread) == 3
+    filled = fit_whole(engine, keep_relations=True).engine
     determined = np.isnan(X).any(axis=1) & (np.isnan(X[:, [0, 1, 3, 4]]).sum(axis=1) <= 2)
     determined &= ~np.isnan(X[:, 2])
     assert determined.sum() > 50
@@ -80,7 +85,8 @@ def test_nearly_exact_relations_keep_their_variance(rng):
     complete = np.column_stack([first, second, first + second + 0.02 * noise])
     X = np.where(rng.uniform(size=complete.shape) < 0.2, np.nan, complete)
     labels = np.zeros(500, dtype=np.intp)
-    spreads = [make_frame(RowEngine(table, labels)).spread[-1] for table in (complete, X)]
+    engines = [RowEngine(table, labels) for table in (complete, X)]
+    spreads = [make_frame(engine, keep_relations=True).spread[-1] for engine in engines]
     assert spreads[1] == pytest.approx(spreads[0], rel=0.1)
 
 

@@ -44,11 +44,21 @@ def test_limits_on_an_axis_move_with_the_data_and_do_not_depend_on_the_other(rng
     np.testing.assert_allclose(alone.limits[:, 0], 10 * frame.limits[:, 0] + 7)
 
 
-def test_constant_scores_and_far_ellipses_have_limits():
+def test_ellipses_are_inside_and_make_points_usual(rng):
+    points, codes = rng.normal(size=(500, 1)), np.zeros(500, dtype=int)
+    ellipse = np.array([[30.0], [40.0]])
+    assert choose_frame(points, codes, ellipse).limits[1] > 40
+    points[:2], codes[:2] = [[33], [37]], 1  # a few rows of a rare class
+    assert choose_frame(points, codes).n_outside == 2
+    assert choose_frame(points, codes, ellipse).n_outside == 0
+    points[0] = 1e4  # with extreme points, ellipses have to be near the others
+    frame = choose_frame(points, codes, np.array([[-3000.0], [-2000.0]]))
+    assert frame.is_outside.nonzero()[0].tolist() == [0, 1]
+    assert -10 < frame.limits[0] < -3
+
+
+def test_constant_scores_have_limits():
     points, codes = np.zeros((10, 1)), np.zeros(10, dtype=int)
     assert choose_frame(points, codes).limits.ravel().tolist() == [-0.5, 0.5]
-    points = np.linspace(0, 1, 10)[:, None]
-    far = choose_frame(points, codes, np.array([[-100.0], [0.5]])).limits
-    np.testing.assert_allclose(far.ravel(), [-0.5 - 0.06, 1.06])
     with pytest.raises(ValueError, match="frame must be"):
         choose_frame(points, codes, kind="none")

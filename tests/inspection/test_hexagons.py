@@ -6,7 +6,7 @@ from opgd.inspection.hexagons import bin_hexagons
 
 
 def test_every_row_is_in_the_hexagon_with_the_nearest_center(rng):
-    points, codes = rng.normal(size=(3000, 2)), rng.integers(0, 3, 3000)
+    points, codes = rng.normal(size=(600, 2)), rng.integers(0, 3, 600)
     limits = np.array([[-2.0, -2.0], [2.0, 2.0]])
     hexagons = bin_hexagons(points, codes, limits)
     inside = np.all(np.abs(points) <= 2, axis=1)

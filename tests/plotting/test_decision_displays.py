@@ -55,9 +55,10 @@ def test_unknown_labels_are_counted_apart(classifier, held_out):
 
 
 def test_counts_of_forty_classes_are_readable_and_do_not_overlap(plt, rng):
-    counts = rng.integers(0, 100, size=(40, 40))
+    counts = 10 * np.eye(40, dtype=int)
+    counts[rng.integers(0, 40, 60), rng.integers(0, 40, 60)] = 88
     display = ConfusionDisplay(confusion=counts, labels=range(40)).plot()
-    display.figure_.canvas.draw()
+    display.figure_.draw_without_rendering()
     cell = display.ax_.get_window_extent().width / 40
     texts = [text for text in display.ax_.texts if text.get_text().isdigit()]
     assert len(texts) == np.count_nonzero(counts)

@@ -9,9 +9,7 @@ from opgd import OPGDClassifier, OPGDSemiSupervised
 from opgd.baselines import (
     ReducedRankLDA,
 )
-from opgd.plotting import (
-    ProjectionDisplay,
-)
+from opgd.plotting import PairsDisplay, ProjectionDisplay
 from tests.plotting.helpers import WINE, X, Y, arrays, legend_texts
 
 
@@ -160,6 +158,11 @@ def test_many_rows_are_counted_in_hexagons(plt, model):
     display = ProjectionDisplay.from_estimator(model, frame)
     assert display.hexagons.counts.sum() == 20_100 - display.n_outside
     assert any("20100 rows in hexagons" in text for text in legend_texts(display.ax_))
+    pairs = PairsDisplay.from_estimator(model, frame)
+    assert pairs.hexagons.keys() == {(0, 1), (0, 2), (1, 2)}
+    words = " ".join(legend_texts(pairs.axes_[0, 0]))
+    assert "90% ellipse" in words
+    assert "hexagons" in words
     assert arrays(model, frame, max_rows=500).hexagons is None
     assert arrays(model, X, Y, hexagons=True).hexagons.counts.sum() == 178
 

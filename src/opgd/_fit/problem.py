@@ -116,10 +116,13 @@ class Problem:
         )
 
 
-def frame_samples(engine: Engine) -> Frame:
-    """Standardize and sphere samples; raise ValueError if they overflow or do not vary."""
+def frame_samples(engine: Engine, *, keep_relations: bool = False) -> Frame:
+    """Standardize and sphere samples; raise ValueError if they overflow or do not vary.
+
+    `keep_relations` is that of `make_frame`.
+    """
     try:
-        frame = make_frame(engine)
+        frame = make_frame(engine, keep_relations=keep_relations)
     except OverflowError as error:
         raise ValueError(
             f"X contains values too large for the computation ({error}); rescale X."

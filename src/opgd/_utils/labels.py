@@ -352,6 +352,8 @@ def _check_words(labels: AnyArray) -> None:
 
 def is_missing_label(label: Any) -> bool:
     """Return whether a label is None, NaN, NaT, masked, or pandas' NA."""
+    if type(label) is str:  # the most frequent type, and checks against abstract types are slow
+        return False
     if is_missing_type(type(label)) or type(label).__name__ == "NaTType":
         return True
     return isinstance(label, Real | Decimal | np.datetime64) and bool(label != label)

@@ -202,15 +202,16 @@ class Frame:
         return coordinates.matrix
 
 
-def make_frame(engine: Engine) -> Frame:
+def make_frame(engine: Engine, *, keep_relations: bool = False) -> Frame:
     """Standardize features and find the directions in which samples vary.
 
-    Raise OverflowError if differences of values overflow.
+    `keep_relations` is that of `fit_whole`, for samples with missing entries. Raise OverflowError
+    if differences of values overflow.
     """
     center, size = locate_columns(engine)
     if not np.all(np.isfinite(center + size)):
         if engine.has_missing():
-            return _make_incomplete_frame(engine)
+            return _make_incomplete_frame(engine, keep_relations=keep_relations)
         raise OverflowError("differences between values of a feature overflow")
     constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
@@ -224,9 +225,9 @@ def make_frame(engine: Engine) -> Frame:
     return _frame_from_total(engine, center, size, constant, total)
 
 
-def _make_incomplete_frame(engine: Engine) -> Frame:
+def _make_incomplete_frame(engine: Engine, *, keep_relations: bool) -> Frame:
     """Make a frame of samples with missing entries, which conditional means replace."""
-    whole = fit_whole(engine)
+    whole = fit_whole(engine, keep_relations=keep_relations)
     constant = whole.size == 0
     size = np.where(constant, 1.0, whole.size)
     subtract = bool(np.any(np.abs(whole.center) > CENTERING_RATIO * size))

@@ -65,28 +65,30 @@ def choose_frame(
     """Choose the limits of a plot of points (n, q) in groups.
 
     A point is extreme on an axis if it is farther from the bulk of its group, between the quantiles
-    0.05 and 0.95, than this bulk is wide, and is not in the bulk of another group. Extreme points
-    are left outside on an axis if the range shrinks by more than a quarter; otherwise all points
-    are inside. Thus without extreme points nothing is cut off, and a small group far from the
-    others is not either.
+    0.05 and 0.95, than this bulk is wide, and is neither in the bulk of another group nor between
+    the ends of an ellipse. Extreme points are left outside on an axis if the range shrinks by more
+    than a quarter; otherwise all points are inside. Thus without extreme points nothing is cut off,
+    and a small group far from the others is not either.
 
-    `extents`, of shape (m, q), are further points to include, such as the ends of ellipses, as long
-    as they do not extend the range by more than half its width on either side. With
-    ``kind="all"``, all points are inside. Axes are treated separately, so that the limits on an
-    axis do not depend on the axis it is drawn against.
+    `extents`, of shape (2 * m, q), are the lower ends of m ellipses, followed by the upper ends;
+    ellipses are inside as well. On axes with extreme points, they do not extend the range by more
+    than half its width on either side. With ``kind="all"``, everything is inside. Axes are treated
+    separately, so that the limits on an axis do not depend on the axis it is drawn against.
     """
     if kind not in KINDS:
         raise ValueError(f"frame must be 'robust' or 'all', got {kind!r}.")
+    n_axes = points.shape[1]
+    ends = np.zeros((2, 0, n_axes)) if extents is None else extents.reshape(2, -1, n_axes)
     low, high = points.min(axis=0), points.max(axis=0)
+    reach = np.full(n_axes, np.inf)
     if kind == "robust":
-        inner = np.array([_find_range(values, codes) for values in points.T])
+        inner = np.stack([_find_range(points[:, a], codes, ends[:, :, a]) for a in range(n_axes)])
         width = inner[:, 1] - inner[:, 0]
         shorter = (width > 0) & (width < (1 - MIN_GAIN) * (high - low))
         low, high = np.where(shorter, inner.T, [low, high])
-    if extents is not None and len(extents):
-        reach = np.inf if kind == "all" else 0.5 * (high - low)
-        low = np.minimum(low, np.maximum(extents.min(axis=0), low - reach))
-        high = np.maximum(high, np.minimum(extents.max(axis=0), high + reach))
+        reach = np.where(shorter, 0.5 * width, np.inf)
+    low = np.maximum(ends[0].min(axis=0, initial=np.inf), low - reach).clip(max=low)
+    high = np.minimum(ends[1].max(axis=0, initial=-np.inf), high + reach).clip(min=high)
     margin = np.where(high > low, MARGIN * (high - low), 0.5)
     return make_frame(points, np.stack([low - margin, high + margin]))
 
@@ -96,14 +98,16 @@ def make_frame(points: FloatArray, limits: FloatArray) -> PlotFrame:
     return PlotFrame(limits, np.any((points < limits[0]) | (points > limits[1]), axis=1))
 
 
-def _find_range(values: FloatArray, codes: IntArray) -> tuple[float, float]:
-    """Return the smallest and the largest value that is not extreme."""
+def _find_range(values: FloatArray, codes: IntArray, ends: FloatArray) -> FloatArray:
+    """Return the smallest and the largest value that is not extreme, (2,)."""
     groups, counts = np.unique(codes, return_counts=True)
     large = groups[counts >= MIN_GROUP]
     everything = np.ones(len(values), dtype=bool)
     is_usual = np.zeros(len(values), dtype=bool)
+    for low, high in ends.T:
+        is_usual |= (values >= low) & (values <= high)
     for members in [codes == group for group in large] or [everything]:
         low, high = np.quantile(values[members], [TAIL, 1 - TAIL])
         reach = np.where(members, REACH * (high - low), 0.0)
         is_usual |= (values >= low - reach) & (values <= high + reach)
-    return float(values[is_usual].min()), float(values[is_usual].max())
+    return np.array([values[is_usual].min(), values[is_usual].max()])

@@ -53,15 +53,15 @@ def bin_hexagons(points: FloatArray, codes: IntArray, limits: FloatArray) -> Hex
     step = (limits[1] - limits[0]) / [N_COLUMNS, N_COLUMNS * ASPECT / np.sqrt(3)]
     cells = _find_cells((points - limits[0]) / step)
     groups, codes = np.unique(codes, return_inverse=True)
-    keys, members = np.unique(cells, axis=0, return_inverse=True)
-    members = members.ravel()
-    table = np.zeros((len(keys), max(1, len(groups))), dtype=np.intp)
-    np.add.at(table, (members, codes), 1)
+    n_rows = int(cells[:, 1].max(initial=0)) + 1
+    keys, members = np.unique(cells[:, 0] * n_rows + cells[:, 1], return_inverse=True)
+    shape = len(keys), max(1, len(groups))
+    table = np.bincount(members * shape[1] + codes, minlength=shape[0] * shape[1]).reshape(shape)
     counts, largest = table.sum(axis=1), np.argmax(table, axis=1)
     angles = np.pi / 6 + np.pi / 3 * np.arange(6)
     radius = step * [1 / np.sqrt(3), 1 / 3]  # of a regular hexagon in units of the two steps
     return Hexagons(
-        centers=limits[0] + 0.5 * keys * step,
+        centers=limits[0] + 0.5 * np.column_stack(np.divmod(keys, n_rows)) * step,
         corners=np.column_stack([np.cos(angles), np.sin(angles)]) * radius,
         counts=counts,
         codes=groups[largest],

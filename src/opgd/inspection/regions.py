@@ -32,7 +32,7 @@ def compute_ellipses(covariances: FloatArray, level: float) -> tuple[FloatArray,
 
 
 def compute_extents(outlines: Outlines, radius: float) -> FloatArray:
-    """Compute the smallest and largest coordinates of ellipses, (2 * n_outlines, n_axes)."""
+    """Compute the lower ends of ellipses on each axis and the upper ones, (2 * n, n_axes)."""
     extent = radius * np.sqrt(np.diagonal(outlines.covariances, axis1=1, axis2=2))
     return np.vstack([outlines.means - extent, outlines.means + extent])
 

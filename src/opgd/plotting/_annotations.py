@@ -95,7 +95,7 @@ def draw_regions(ax: Any, regions: Regions, styles: list[Style]) -> None:
         for code in present:
             odds = regions.compute_log_odds(code)
             ax.contourf(*grid, odds, levels=[0, np.inf], colors=[tints[code]], zorder=0.1)
-            ax.contour(*grid, odds, levels=[0], colors=theme.line, linewidths=0.8, zorder=0.5)
+            ax.contour(*grid, odds, levels=[0], colors=theme.line, linewidths=0.8, zorder=1.8)
 
 
 def draw_arrows(
@@ -114,7 +114,7 @@ def draw_arrows(
     outline = [withStroke(linewidth=2.5, foreground=theme.paper)]
     arrow = {"arrowstyle": "-|>", "color": theme.ink, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     for tip, offset, name in zip(tips, placed.centers, names, strict=True):
-        ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=6)
+        ax.annotate("", xy=tip, xytext=origin, arrowprops=arrow, zorder=5)
         ax.annotate(
             name,
             tip,

@@ -55,7 +55,7 @@ def make_arrows(estimator: Any, X: Any, pair: list[int], number: int, limits: Fl
 def select_directions(steps: FloatArray, number: int) -> tuple[list[int], list[list[int]]]:
     """Return the longest steps with different directions, and those similar to each, by length.
 
-    Steps that are much shorter than the longest are left out.
+    Steps that are much shorter than the longest are ignored.
     """
     lengths = np.linalg.norm(steps, axis=1)
     units = steps / np.maximum(lengths, np.finfo(float).tiny)[:, None]

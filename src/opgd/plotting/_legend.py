@@ -40,7 +40,7 @@ def make_legend_entries(
         text = f"color: most frequent {projected.kind}\n({projected.n_rows} rows in hexagons)"
         add(text, marker="h", markersize=8)
     if level is not None:
-        shape = "ellipse" if projected.scores.shape[1] == 2 else "bar"
+        shape = "bar" if projected.scores.shape[1] == 1 else "ellipse"
         add(_label_outlines(projected, level, shape), linewidth=1.8, linestyle="-")
     if mark_errors:
         text = f"misclassified\n({projected.n_wrong} of {projected.n_rows} rows)"

@@ -64,7 +64,7 @@ def draw_hexagons(ax: Any, hexagons: Hexagons, styles: list[Style]) -> None:
     theme = get_theme(ax)
     depth = np.log1p(hexagons.counts) / np.log1p(max(hexagons.counts.max(initial=1), 1))
     colors = [
-        mix(theme.ink if code < 0 else styles[code].color, theme.paper, 0.15 + 0.85 * d * share)
+        mix(theme.ink if code < 0 else styles[code].color, theme.paper, 0.3 + 0.7 * d * share)
         for code, d, share in zip(hexagons.codes, depth, hexagons.shares, strict=True)
     ]
     shapes = list(hexagons.centers[:, None] + hexagons.corners)

@@ -5,10 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd._utils.labels import encode_among, to_label_array
+from opgd._utils.labels import encode_among, encode_labels, to_label_array
 from opgd.core.types import FloatArray, IntArray
 from opgd.inspection.confusion import compute_shares, count_confusion, order_by_confusion
-from opgd.inspection.labels import encode_any
 from opgd.inspection.palette import COLORS
 from opgd.plotting._drawing import get_or_make_axes
 from opgd.plotting._styles import Theme, get_theme, mix
@@ -135,16 +134,14 @@ class ConfusionDisplay:
         if len(true) != len(predicted):
             raise ValueError(f"y_true has {len(true)} labels, but y_pred has {len(predicted)}.")
         if labels is None:
-            names, codes = encode_any([*true.tolist(), *predicted.tolist()])
-            rows, columns = codes[: len(true)], codes[len(true) :]
-            known: list[Any] = names
-        else:
-            classes = np.asarray(labels)
-            known = classes.tolist()
-            rows, columns = (encode_among(own, classes, np.nan) for own in (true, predicted))
-        confusion = count_confusion(rows, columns, len(known))
+            labels = encode_labels(to_label_array([*true.tolist(), *predicted.tolist()]))[0]
+        classes = np.asarray(labels)
+        rows, columns = (encode_among(codes, classes, np.nan) for codes in (true, predicted))
+        confusion = count_confusion(rows, columns, len(classes))
         n_unknown = int(np.sum((rows < 0) | (columns < 0)))
-        display = cls(confusion=confusion, labels=known, order=order, n_unknown=n_unknown)
+        display = cls(
+            confusion=confusion, labels=classes.tolist(), order=order, n_unknown=n_unknown
+        )
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:
@@ -173,7 +170,7 @@ class ConfusionDisplay:
         ax.set_yticks(np.arange(n_classes), names, fontsize=size)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        note = f" ({self.n_unknown} samples of other classes not counted)" * (self.n_unknown > 0)
+        note = f" ({self.n_unknown} with other labels are not counted)" * (self.n_unknown > 0)
         ax.set_xlabel(f"predicted class{note}")
         ax.set_ylabel("true class")
         self._write_recalls(ax, shares, counts.sum(axis=1), size)

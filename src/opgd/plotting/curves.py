@@ -7,8 +7,20 @@ import numpy as np
 
 from opgd.inspection.curves import ClassCurve, trace_curves, trace_probability_curves
 from opgd.plotting._drawing import draw_legend_outside, get_or_make_axes, tidy
-from opgd.plotting._styles import make_class_styles
+from opgd.plotting._styles import get_theme, make_class_styles
 from opgd.plotting._text import format_names
+
+MAX_CURVES = 10
+"""With more curves, those with the smallest areas are distinguished."""
+
+
+def select_smallest_areas(curves: list[ClassCurve]) -> list[int]:
+    """Return the indices of all curves, or of those with the smallest areas if they are many."""
+    if len(curves) <= MAX_CURVES:
+        return list(range(len(curves)))
+    order = np.argsort([curve.area for curve in curves], kind="stable")
+    smallest: list[int] = order[:MAX_CURVES].tolist()
+    return smallest
 
 
 class _CurveDisplay:
@@ -113,13 +125,20 @@ class _CurveDisplay:
         """
         ax = get_or_make_axes(ax, (6.0, 4.2))
         names = format_names([curve.label for curve in self.curves])
-        styles = make_class_styles(len(self.curves))
-        handles = [
-            ax.plot(curve.x, curve.y, color=style.color, linestyle=style.line, **self._steps())[0]
-            for curve, style in zip(self.curves, styles, strict=True)
-        ]
-        self._draw_chance(ax, [style.color for style in styles])
         entries = [f"{n} ({curve.area:.3f})" for n, curve in zip(names, self.curves, strict=True)]
+        shown = select_smallest_areas(self.curves)
+        styles = make_class_styles(len(self.curves))
+        handles = [self._draw_curve(ax, k, styles[k].color, styles[k].line) for k in shown]
+        entries = [entries[k] for k in shown]
+        others = [k for k in range(len(self.curves)) if k not in shown]
+        if others:
+            lines = [
+                self._draw_curve(ax, k, get_theme(ax).line, "-", linewidth=0.6) for k in others
+            ]
+            least = min(self.curves[k].area for k in others)
+            handles.append(lines[0])
+            entries.append(f"{len(others)} others (from {least:.3f})")
+        self._draw_chance(ax, [self.curves[k] for k in shown], [styles[k].color for k in shown])
         draw_legend_outside(ax, handles, entries, self._area)
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
         ax.set_xlabel(self._labels[0])
@@ -131,7 +150,12 @@ class _CurveDisplay:
     def _steps(self) -> dict[str, str]:
         return {}
 
-    def _draw_chance(self, ax: Any, colors: list[str]) -> None:
+    def _draw_curve(self, ax: Any, k: int, color: str, line: str, **options: Any) -> Any:
+        curve = self.curves[k]
+        options = {"color": color, "linestyle": line} | options | self._steps()
+        return ax.plot(curve.x, curve.y, **options)[0]
+
+    def _draw_chance(self, ax: Any, curves: list[ClassCurve], colors: list[str]) -> None:
         """Draw what a classifier without information would reach."""
         raise NotImplementedError
 
@@ -141,7 +165,8 @@ class RocDisplay(_CurveDisplay):
 
     Create it with `from_estimator`. Each class is compared with all others by its probability.
     The area under a curve is the probability that a sample of the class has a larger one than
-    another sample.
+    another sample. With more than ten classes, the ten with the smallest areas are distinguished
+    by color, and the others are gray.
 
     Attributes
     ----------
@@ -167,7 +192,7 @@ class RocDisplay(_CurveDisplay):
     _labels = ("false positive rate", "true positive rate")
     _area = "class (area)"
 
-    def _draw_chance(self, ax: Any, colors: list[str]) -> None:  # noqa: ARG002
+    def _draw_chance(self, ax: Any, *_: Any) -> None:
         ax.plot([0, 1], [0, 1], color="#aaaaaa", linewidth=0.8, linestyle=":")
 
 
@@ -206,6 +231,6 @@ class PrecisionRecallDisplay(_CurveDisplay):
     def _steps(self) -> dict[str, str]:
         return {"drawstyle": "steps-post"}
 
-    def _draw_chance(self, ax: Any, colors: list[str]) -> None:
-        for curve, color in zip(self.curves, colors, strict=True):
+    def _draw_chance(self, ax: Any, curves: list[ClassCurve], colors: list[str]) -> None:
+        for curve, color in zip(curves, colors, strict=True):
             ax.axhline(curve.share, color=color, linewidth=0.8, linestyle=":")

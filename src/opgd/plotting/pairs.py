@@ -7,15 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.inspection.estimators import check_axes
-from opgd.inspection.frames import choose_frame, make_frame
-from opgd.inspection.hexagons import MAX_ROWS, Hexagons, bin_hexagons, needs_hexagons
+from opgd.inspection.frames import make_frame
+from opgd.inspection.hexagons import MAX_ROWS, bin_hexagons, needs_hexagons
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
     compute_ellipses,
-    compute_extents,
     compute_marginal_densities,
-    compute_region_radius,
 )
 from opgd.plotting._annotations import draw_ellipses
 from opgd.plotting._drawing import (
@@ -33,6 +31,7 @@ from opgd.plotting._scatter import (
     draw_rows_outside,
 )
 from opgd.plotting._styles import Style, get_theme, make_class_styles
+from opgd.plotting.projection import choose_limits
 
 MAX_AXES = 4
 MAX_INSIDE = 8
@@ -76,13 +75,23 @@ class PairsDisplay:
     """
 
     def __init__(
-        self, projected: ProjectedRows, *, level: float = 0.9, frame: str = "robust"
+        self,
+        projected: ProjectedRows,
+        *,
+        level: float = 0.9,
+        frame: str = "robust",
+        hexagons: bool = False,
     ) -> None:
-        extents = compute_extents(projected.outlines, compute_region_radius(level, 2))
-        whole = choose_frame(projected.all_scores, projected.all_codes, extents, frame)
-        self.frame, self.n_outside = make_frame(projected.scores, whole.limits), whole.n_outside
-        self.hexagons: dict[tuple[int, int], Hexagons] = {}
-        self._projected = projected
+        limits = choose_limits(projected, level, frame)
+        self.frame = make_frame(projected.scores, limits)
+        self.n_outside = make_frame(projected.all_scores, limits).n_outside
+        pairs = combinations(range(projected.scores.shape[1]), 2) if hexagons else ()
+        self.hexagons = {
+            pair: bin_hexagons(projected.all_scores[:, pair], projected.all_codes, limits[:, pair])
+            for pair in pairs
+        }
+        # scores that are not drawn are released
+        self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
         self.level = level
         self.scores, self.codes, self.names = projected.scores, projected.codes, projected.names
         self.kind, self.rows, self.n_rows = projected.kind, projected.rows, projected.n_rows
@@ -128,17 +137,9 @@ class PairsDisplay:
         if len(indices) < 2:
             raise ValueError("axes must name at least two axes; use ProjectionDisplay for one.")
         projected = project(estimator, X, y, indices, max_rows)
-        display = cls(projected, level=level, frame=frame)
-        display._bin_rows(needs_hexagons(hexagons, projected.n_rows, max_rows))
+        counted = needs_hexagons(hexagons, projected.n_rows, max_rows)
+        display = cls(projected, level=level, frame=frame, hexagons=counted)
         return display.plot(**plot_options) if draw else display
-
-    def _bin_rows(self, hexagons: bool) -> None:
-        """Count all rows in hexagons if requested, and release those that are not drawn."""
-        projected = self._projected
-        for j, i in combinations(range(self.scores.shape[1]), 2) if hexagons else ():
-            scores, limits = projected.all_scores[:, [j, i]], self.frame.limits[:, [j, i]]
-            self.hexagons[j, i] = bin_hexagons(scores, projected.all_codes, limits)
-        self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
 
     def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
         """Draw the grid of panels.

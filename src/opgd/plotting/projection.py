@@ -129,29 +129,32 @@ class ProjectionDisplay:
         level: float = 0.9,
         regions: Regions | None = None,
         arrows: Arrows | None = None,
+        hexagons: Hexagons | None = None,
         frame: str = "robust",
+        limits: FloatArray | None = None,
     ) -> None:
         for field in fields(projected):
             if not field.name.startswith("all_"):
                 setattr(self, field.name, getattr(projected, field.name))
-        self._projected = projected
+        # scores that are not drawn are released
+        self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
         self.level = level
-        n_axes = projected.scores.shape[1]
-        radius = compute_region_radius(level, n_axes)
-        outlines = projected.outlines
+        n_axes, outlines = projected.scores.shape[1], projected.outlines
         self.ellipse_means, self.ellipse_codes = outlines.means, outlines.codes
-        extents = compute_extents(outlines, radius)
-        whole = choose_frame(projected.all_scores, projected.all_codes, extents, frame)
-        self._set_limits(whole.limits)
+        if limits is None:
+            limits = choose_limits(projected, level, frame)
+        self.frame = make_frame(projected.scores, limits)
+        self.n_outside = make_frame(projected.all_scores, limits).n_outside
         if n_axes == 2:
             ellipses = compute_ellipses(outlines.covariances, level)
             self.ellipse_lengths, self.ellipse_angles = ellipses
         else:
+            radius = compute_region_radius(level, n_axes)
             self.ellipse_lengths = radius * np.sqrt(outlines.covariances[:, 0])
             self.ellipse_angles = np.zeros(len(outlines.means))
         self.regions = regions
         self.arrows = arrows
-        self.hexagons: Hexagons | None = None
+        self.hexagons = hexagons
 
     @classmethod
     def from_estimator(
@@ -235,31 +238,21 @@ class ProjectionDisplay:
                 f"axes must be one or two indices, got {axes!r}; use PairsDisplay for more."
             )
         projected = project(estimator, X, y, pair, max_rows)
-        display = cls(projected, level=level, frame=frame)
         if (decision_regions or arrows) and len(pair) == 1:
             raise ValueError("decision_regions and arrows need two axes.")
+        limits = choose_limits(projected, level, frame)
+        parts: dict[str, Any] = {}
         if check_integer("arrows", arrows):
-            display.arrows = make_arrows(estimator, X, pair, arrows, display.limits)
-            limits = widen_limits(display.arrows, projected.center, display.limits)
-            display._set_limits(limits)
+            parts["arrows"] = make_arrows(estimator, X, pair, arrows, limits)
+            limits = widen_limits(parts["arrows"], projected.center, limits)
         if decision_regions:
             gaussians, codes = projected.gaussians, projected.gaussian_codes
-            display.regions = compute_decision_regions(gaussians, codes, display.limits)
-        has_hexagons = needs_hexagons(hexagons, projected.n_rows, max_rows)
-        display._bin_rows(has_hexagons and len(pair) == 2)
-        return display.plot(ax, **plot_options) if draw else display
-
-    def _set_limits(self, limits: FloatArray) -> None:
-        self.frame = make_frame(self._projected.scores, limits)
-        self.n_outside = make_frame(self._projected.all_scores, limits).n_outside
-
-    def _bin_rows(self, hexagons: bool) -> None:
-        """Count all rows in hexagons if requested, and release those that are not drawn."""
-        projected = self._projected
-        if hexagons:
+            parts["regions"] = compute_decision_regions(gaussians, codes, limits)
+        if needs_hexagons(hexagons, projected.n_rows, max_rows) and len(pair) == 2:
             scores, codes = projected.all_scores, projected.all_codes
-            self.hexagons = bin_hexagons(scores, codes, self.limits)
-        self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
+            parts["hexagons"] = bin_hexagons(scores, codes, limits)
+        display = cls(projected, level=level, limits=limits, **parts)
+        return display.plot(ax, **plot_options) if draw else display
 
     @property
     def limits(self) -> FloatArray:
@@ -315,8 +308,8 @@ class ProjectionDisplay:
         set_frame(ax, self.limits, projected.origin)
         tidy(ax)
         if projected.scores.shape[1] == 2:
-            if is_new:
-                ax.figure.draw_without_rendering()  # names are placed in the final layout
+            if is_new:  # names are placed in the final layout
+                ax.figure.get_layout_engine().execute(ax.figure)
             self._draw_names(ax, gaussians)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -365,3 +358,10 @@ class ProjectionDisplay:
         if self.arrows is not None:
             tips = projected.center + self.arrows.factor * self.arrows.shifts
             draw_arrows(ax, projected.center, tips, label_arrows(self.arrows), boxes)
+
+
+def choose_limits(projected: ProjectedRows, level: float, frame: str) -> FloatArray:
+    """Choose limits for all rows and the ellipses, (2, n_axes)."""
+    radius = compute_region_radius(level, min(projected.scores.shape[1], 2))
+    extents = compute_extents(projected.outlines, radius)
+    return choose_frame(projected.all_scores, projected.all_codes, extents, frame).limits
