@@ -116,6 +116,26 @@ def test_axes_and_colors_can_be_chosen(tab, rows, model):
     tab.settle()
 
 
+def test_extreme_rows_are_counted_and_shown_on_request(tab):
+    narrow = """() => {
+        const { chart, coordinates } = opgdReport.scatter, [x] = coordinates;
+        x.frame = [x.frame[0], (x.frame[0] + x.frame[1]) / 2];
+        chart.redraw();
+    }"""
+    tab.ask(narrow)
+    scores = np.array(tab.ask("() => [...opgdReport.scatter.coordinates[0].numbers()]"))
+    limit = tab.ask("() => opgdReport.scatter.coordinates[0].frame[1]")
+    words = tab.page.locator("#outside").inner_text()
+    assert words.startswith(f"{np.sum(scores > limit)} points are outside")
+    tab.page.locator("#show-all").click()
+    tab.settle()
+    assert tab.page.locator("#outside").is_hidden()
+    tab.page.locator("#reset").click()
+    widen = "() => { const { frame } = opgdReport.scatter.coordinates[0]; %s; %s; }"
+    tab.ask(widen % ("frame[1] += frame[1] - frame[0]", "opgdReport.scatter.chart.redraw()"))
+    tab.settle()
+
+
 def test_the_view_is_zoomed_moved_and_reset(tab):
     view = "() => opgdReport.scatter.chart.getScale().range"
     home = tab.ask(view)
@@ -204,8 +224,9 @@ def test_ranges_of_parallel_coordinates_select_rows(tab, rows, model):
     area = tab.show("#parallel-plot")
     x, top, bottom = area["x"] + 44, area["y"] + 40, area["y"] + area["height"] - 26
     tab.drag((x, top - 2), (x + 3, (top + bottom) / 2))
-    score = model.transform(rows[0])[:, 0]
-    share = (score - score.min()) / np.ptp(score)
+    low, high = tab.ask("() => opgdReport.rows.axes[0].frame")
+    score = model.transform(rows[0])[:, 0] - model.components_[0] @ model._coordinates.center
+    share = (score - low) / (high - low)
     selected = np.isin(np.arange(178), tab.ask(SELECTED))
     assert np.array_equal(
         selected[np.abs(share - 0.5) > 0.02], (share > 0.5)[np.abs(share - 0.5) > 0.02]

@@ -78,3 +78,12 @@ def test_differences_between_classes_are_those_of_the_means(summary, wine):
     within = wine.data["proline"] - means[wine.target].to_numpy()
     deviation = profile["columns"]["deviations"][j]
     assert deviation == pytest.approx(np.sqrt(np.mean(within**2)), rel=1e-5)
+
+
+def test_an_extreme_row_does_not_determine_the_frame(model, wine):
+    X = wine.data.copy()
+    X.iloc[3, :] += 500 * X.std()
+    axis = summarize(model, X, wine.target, cv=0).page["axes"][0]
+    low, high = axis["frame"]
+    outside = (unpack(axis) < low) | (unpack(axis) > high)
+    assert np.flatnonzero(outside).tolist() == [3]

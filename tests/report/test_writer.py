@@ -98,7 +98,7 @@ def test_other_extensions_are_refused_and_pdf_without_a_browser(model, wine, tmp
         write_report(model, wine.data, wine.target, path=tmp_path / "r.docx")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("opgd.report.pdf.PLACES", ())
-    with pytest.raises(RuntimeError, match=r"needs Chromium or Chrome.*\.html file instead"):
+    with pytest.raises(FileNotFoundError, match=r"needs Chromium or Chrome.*\.html file instead"):
         write_report(model, wine.data, wine.target, path=tmp_path / "r.pdf")
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\nexit 1\n")

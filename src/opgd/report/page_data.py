@@ -111,7 +111,10 @@ def make_page_data(
             | {"name": f"principal component {i + 1}", "frame": _frame(values, groups)}
             for i, values in enumerate(pca.T)
         ],
-        "columns": [column | {"name": names[j]} for column, j in zip(packed, columns, strict=True)],
+        "columns": [
+            column | {"name": names[j], "frame": _frame(picture.rows[drawn, j], groups)}
+            for column, j in zip(packed, columns, strict=True)
+        ],
         "n_columns": len(names),
         "originals": [] if picture.originals is None else pack_originals(picture.originals, drawn),
         "groupings": _make_groupings(estimator, picture, drawn),

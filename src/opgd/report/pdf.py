@@ -27,13 +27,13 @@ TIMEOUT = 120
 
 
 def find_browser() -> str:
-    """Return the path of a browser; raise RuntimeError if there is none."""
+    """Return the path of a browser; raise FileNotFoundError if there is none."""
     found = [shutil.which(name) for name in NAMES]
     found += [place for place in PLACES if Path(place).is_file()]
     for browser in found:
         if browser is not None:
             return browser
-    raise RuntimeError(
+    raise FileNotFoundError(
         "Writing a PDF needs Chromium or Chrome, which was not found. Write a .html file instead, "
         "open it in any browser and print it."
     )

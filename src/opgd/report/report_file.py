@@ -44,5 +44,5 @@ def make_frame(page: str, height: int) -> str:
     """
     return (
         f'<iframe srcdoc="{escape(page)}" sandbox="allow-scripts allow-downloads" '
-        f'style="width: 100%; height: {height}px; border: 0" loading="lazy"></iframe>'
+        f'style="width: 100%; height: {height}px; border: 0"></iframe>'
     )

@@ -80,9 +80,11 @@ def describe_comparison(methods: list[MethodSummary]) -> str:
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
         step = 100 * (best.mean - ours.mean)
-        relation = "as often as" if not step else "less often than" if step > 0 else "more than"
-        points = f" (by {abs(step):.1f} percentage points)" if step else ""
-        return f"The model is wrong {relation} the best of them, {best.name}{points}."
+        if not step:
+            return f"Its error equals that of the best other method, {best.name}."
+        side = "lower" if step > 0 else "higher"
+        points = f"{abs(step):.1f} percentage points {side}"
+        return f"Its error is {points} than that of the best other method, {best.name}."
     n_splits = max(method.n_splits for method in methods)
     partly = [method.name for method in others if method.n_splits < n_splits]
     others = [method for method in others if method.n_splits == n_splits]
@@ -116,7 +118,7 @@ def describe_clusters(profiles: ClusterProfiles, n_noise: int) -> list[str]:
     """Return a sentence for each of the largest clusters."""
     sentences = []
     for k, line in enumerate(profiles.lines[:MAX_NAMES]):
-        about = join(line.words) if line.words else "no large differences from the others"
+        about = join(line.words) if line.words else "no column that distinguishes it"
         sentences.append(f"Cluster {k}: {count(line.size, 'row')} ({line.share:.0%}); {about}.")
     if len(profiles.lines) > MAX_NAMES:
         sentences.append(f"The other {len(profiles.lines) - MAX_NAMES} are described below.")

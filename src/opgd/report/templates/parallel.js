@@ -8,14 +8,7 @@ report.parallel = (() => {
     const list = byId("parallel-kind").value === "axes" ? rows.axes : rows.columns;
     return list.slice(0, byId("parallel-plot").clientWidth < 520 ? 5 : 9);
   };
-  const ranges = new Map();
-  function rangeOf(quantity) {
-    if (!ranges.has(quantity)) {
-      const [low, high] = rows.rangeOf(quantity.complete());
-      ranges.set(quantity, high > low ? [low, high] : [low - 0.5, high + 0.5]);
-    }
-    return ranges.get(quantity);
-  }
+  const rangeOf = (quantity) => quantity.frame; // extreme values leave the plot
   const share = (quantity, i) => {
     const [low, high] = rangeOf(quantity);
     return (quantity.complete()[i] - low) / (high - low);
@@ -98,7 +91,10 @@ report.parallel = (() => {
 
   function applyBrushes() {
     own = true;
-    const tests = [...brushes].map(([quantity, [low, high]]) => (i) => { const value = share(quantity, i); return value >= low && value <= high; });
+    const tests = [...brushes].map(([quantity, [low, high]]) => (i) => {
+      const value = share(quantity, i);
+      return (value >= low || low < 0.001) && (value <= high || high > 0.999); // ranges that end at the border are open
+    });
     report.selection.select(tests.length ? rows.visibleParts().flatMap((part) => [...part.rows].filter((i) => tests.every((test) => test(i)))) : []);
     own = false;
   }
