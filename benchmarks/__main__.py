@@ -21,6 +21,7 @@ from benchmarks import (
     larger,
     memory,
     missing,
+    neighbors,
     paper,
     passes,
     peers,
@@ -55,6 +56,7 @@ SECTIONS: dict[str, Section] = {
     "best": starts.find_best_known,
     "defaults": defaults.show_defaults,
     "others": defaults.show_other_defaults,
+    "neighbors": neighbors.show_neighbors,
     "missing": missing.show_missing,
     "missing-clusters": missing.show_missing_clusters,
 }
@@ -84,6 +86,7 @@ LONG = [
     "best",
     "defaults",
     "others",
+    "neighbors",
     "missing",
     "missing-clusters",
     *SCALED_SECTIONS,

@@ -174,6 +174,57 @@ def test_curve_of_the_alternation_is_the_objective_of_the_paper(iris):
     assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_)
 
 
+@pytest.mark.parametrize("unlabeled", [None, -1])
+def test_alternation_ends_with_the_mixtures_of_its_curve(iris, unlabeled, rng):
+    X, y = iris
+    if unlabeled is not None:
+        y = np.where(rng.random(150) < 0.5, unlabeled, y)
+    settings = {"n_subclasses": 2, "max_iter": 4, "unlabeled": unlabeled}
+    model = AlternatingComponents(2, **settings).fit(X, y)
+    assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_)
+    assert np.array_equal(model.classes_, [0, 1, 2])
+    known = y >= 0
+    log_posteriors = np.log(model.predict_proba(X))
+    if unlabeled is None:
+        assert log_posteriors[np.arange(150), y].sum() == pytest.approx(model.log_likelihood_)
+    assert model.score(X[known], y[known]) > 0.9
+
+
+def test_em_of_the_alternation_increases_the_likelihood_of_the_scores(iris):
+    X, y = iris
+    model = AlternatingComponents(2, n_subclasses=3, max_iter=2).fit(X, y)
+    start = AlternatingComponents(2, n_subclasses=3, max_iter=2, n_em_steps=1).fit(X, y)
+
+    def likelihood(fitted):
+        scores, logs = fitted.transform(X), 0.0
+        weights = np.exp(fitted._projection.gaussians.log_priors)
+        for k in range(3):
+            own = [
+                weight * norm.pdf(scores[y == k], mean, np.sqrt(variance)).prod(axis=1)
+                for weight, mean, variance, code in zip(
+                    weights,
+                    fitted.projected_means_,
+                    fitted.projected_variances_,
+                    fitted.gaussian_classes_,
+                    strict=True,
+                )
+                if code == k
+            ]
+            logs += np.log(np.sum(own, axis=0)).sum()
+        return logs
+
+    assert likelihood(model) > likelihood(start)
+
+
+def test_unlabeled_samples_help_where_labels_are_few(rng):
+    X, y = rng.normal(size=(300, 4)), np.arange(300) % 3
+    X[:, :2] += 4 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    partly = np.where(np.arange(300) < 15, y, -1)
+    without = AlternatingComponents(2, max_iter=5).fit(X[:15], y[:15])
+    with_unlabeled = AlternatingComponents(2, max_iter=5, unlabeled=-1).fit(X, partly)
+    assert with_unlabeled.score(X, y) > max(0.93, without.score(X, y))
+
+
 def ratios(X, y, components):
     """The two sides of eq. 5, as means over rows; Gaussians, independent on the axes."""
     codes, scores = np.unique(y, return_inverse=True)[1], X @ components.T
@@ -532,6 +583,8 @@ BAD_VALUES = {
     "centers": ["medians", None],
     "batch_size": [0, 1.5, None],
     "n_steps": [0, 1.5],
+    "n_em_steps": [0, 1.5, None],
+    "unlabeled": [[-1], {"a": 1}],
     "max_iter": [-1, 1.5, None],
     "tol": [0, -1, "some"],
     "priors": ["equal", [0.5, 0.5], [0.5, 0.6, -0.1]],
