@@ -382,7 +382,7 @@ def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
     assert cosine(axis, np.eye(4)[2]) > 0.97
 
 
-def test_bandwidth_leaves_every_row_and_its_ties_out(rng):
+def test_bandwidth_leaves_every_row_out(rng):
     rows = np.vstack([rng.normal(size=(40, 2)), [[30, 30]]])  # one far from all others
     widths = np.array([0.1, 0.4])
 
@@ -391,13 +391,21 @@ def test_bandwidth_leaves_every_row_and_its_ties_out(rng):
         return density.score_samples(rows[[i]])[0]
 
     expected = [np.mean([left_out(i, width) for i in range(41)]) for width in widths]
-    logs = leave_one_out_likelihoods(rows, np.ones(41), widths) - np.log(2 * np.pi)
+    logs = leave_one_out_likelihoods(rows, np.ones(41), widths, 0.2) - np.log(2 * np.pi)
     assert logs == pytest.approx(expected)
-    counts = rng.integers(1, 4, size=41)
-    repeated = leave_one_out_likelihoods(
-        np.repeat(rows, counts, axis=0), np.ones(sum(counts)), widths
-    )
-    assert repeated == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths))
+
+
+def test_ties_count_at_a_distance_and_weights_as_ties(rng):
+    rows, counts = rng.normal(size=(30, 1)), rng.integers(1, 4, size=30)
+    repeated, widths = np.repeat(rows, counts, axis=0), np.array([0.1, 0.4])
+    logs = leave_one_out_likelihoods(repeated, np.ones(len(repeated)), widths, 0.2)
+    assert logs == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths, 0.2))
+    distances = np.abs(repeated - repeated.T)
+    distances[distances == 0] = 0.2
+    kernels = norm.pdf(distances[..., None], 0, widths) * np.sqrt(2 * np.pi)
+    kernels[np.arange(len(repeated)), np.arange(len(repeated))] = 0
+    expected = np.log(kernels.sum(axis=1) / (len(repeated) - 1)).mean(axis=0)
+    assert logs == pytest.approx(expected)
 
 
 def test_bandwidths_in_many_dimensions_are_not_the_smallest(rng):
