@@ -25,6 +25,7 @@ from benchmarks import (
     paper,
     passes,
     peers,
+    rivals,
     selection,
     starts,
     threads,
@@ -57,6 +58,7 @@ SECTIONS: dict[str, Section] = {
     "defaults": defaults.show_defaults,
     "others": defaults.show_other_defaults,
     "neighbors": neighbors.show_neighbors,
+    "rivals": rivals.show_rivals,
     "missing": missing.show_missing,
     "missing-clusters": missing.show_missing_clusters,
 }
@@ -87,6 +89,7 @@ LONG = [
     "defaults",
     "others",
     "neighbors",
+    "rivals",
     "missing",
     "missing-clusters",
     *SCALED_SECTIONS,
