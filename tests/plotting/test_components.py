@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from opgd import OPGDClassifierCV
+from opgd._fit.cluster_numbers import TINY
 from opgd.plotting import ComponentsDisplay, SelectionDisplay
 from tests.plotting.helpers import X, Y
 
@@ -28,8 +29,11 @@ def test_selection_marks_the_smallest_mean(mixture):
     criteria, sizes = SelectionDisplay.from_estimator(mixture, draw=False).panels
     projected, first, mean = (curve.values for curve in criteria.curves)
     np.testing.assert_allclose(mean, 0.5 * (projected + first))
-    assert criteria.chosen == (mixture.n_clusters_, mean.min())
-    assert sizes.chosen[1] == mixture.selection_["smallest"][mean.argmin()]
+    smallest, least = (curve.values for curve in sizes.curves)
+    np.testing.assert_array_equal(least, TINY)
+    best = np.where(smallest >= least, mean, np.inf).argmin()
+    assert criteria.chosen == (mixture.n_clusters_, mean[best])
+    assert sizes.chosen == (mixture.n_clusters_, smallest[best])
 
 
 def test_agreement_is_a_panel_of_its_own(mixture):

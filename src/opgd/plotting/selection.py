@@ -9,6 +9,8 @@ from opgd.core.types import AnyArray
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
 
 SELECTED_BY = "selected_by"
+LEAST_SHARE = 0.02
+"""Share of the samples below which a cluster is too small for its number to be selected."""
 
 
 class SelectionDisplay:
@@ -21,7 +23,8 @@ class SelectionDisplay:
     panels : list of Panel
         Panels with `label`, `curves` (`name`, `sizes`, `values`) and `chosen`: first the criterion
         of the first mixture, of the mixture in the projection and their mean, then the share of the
-        smallest cluster, and with `stability` the agreement of fits to halves of the samples.
+        smallest cluster beside the least share with which a number is selected, and with
+        `stability` the agreement of fits to halves of the samples.
     axes_ : list of matplotlib Axes
         Axes of the last plot, one per panel.
     ax_, figure_ : matplotlib Axes and Figure
@@ -96,10 +99,11 @@ def _make_panels(table: dict[str, AnyArray], criterion: str, n_clusters: int) ->
     curves = [Curve(name, sizes, table[key][order]) for key, name in names.items()]
     chosen = float(n_clusters), float(curves[-1].values[place])
     smallest = Curve("smallest cluster", sizes, table["smallest"][order])
+    least = Curve("least share to be selected", sizes, np.full(len(sizes), LEAST_SHARE))
     share = float(n_clusters), float(smallest.values[place])
     panels = [
         Panel(f"{criterion.upper()} (less is better)", curves, chosen=chosen),
-        Panel("share of samples", [smallest], chosen=share),
+        Panel("share of samples", [smallest, least], chosen=share),
     ]
     if "agreement" in table:
         agreement = Curve("agreement of halves", sizes, table["agreement"][order])
