@@ -49,8 +49,6 @@ def describe_columns(unwrapped: Unwrapped, cells: AnyArray, names: list[str]) ->
             if number
         ]
         treatment = averaged if listed else ""
-        if unwrapped.steps is not None and not listed:
-            treatment = "Missing cells, if there were any, were filled before the fit."
         n_missing, n_cells = int(in_model.sum()), cells.size
         return Columns(listed[:MAX_COLUMNS], len(names), len(names), n_missing, n_cells, treatment)
     listed = [
