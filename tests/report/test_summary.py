@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix, log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -228,3 +229,12 @@ def test_profiles_show_words_of_the_table():
         table["tenure_months"][labels == 1].mean(), rel=1e-3
     )
     assert not any(name.startswith("plan=") for name in profiles)
+
+
+def test_cells_that_a_pipeline_filled_are_counted(wine):
+    X = wine.data.copy()
+    X.iloc[[3, 9], 2] = np.nan
+    pipeline = make_pipeline(SimpleImputer(), OPGDClassifier(2)).fit(X, wine.target)
+    table = summarize(pipeline, X, wine.target, cv=0).table
+    assert [(column.name, column.n_missing) for column in table.listed] == [("ash", 2)]
+    assert table.treatment == "Missing cells were filled before the fit."

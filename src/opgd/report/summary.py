@@ -157,7 +157,7 @@ def summarize(
     group_names, columns = get_group_names(estimator), get_column_names(estimator)
     target = getattr(y, "name", None)
     target = None if target is None else str(target)
-    described = describe_columns(unwrapped, rows, columns)
+    described = describe_columns(unwrapped, rows, columns, originals)
     loadings = select_largest_loadings(estimator, completed)
     shares = _to_floats(getattr(estimator, "component_shares_", None))
     n_noise = int(np.sum(predicted < 0))
