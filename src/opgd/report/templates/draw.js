@@ -43,8 +43,8 @@ report.draw = (() => {
         canvas.width = canvas.height = 2 * half * ratio;
         const own = canvas.getContext("2d");
         own.setTransform(ratio, 0, 0, ratio, half * ratio, half * ratio);
-        const path = new Path2D(shapePath(symbol, isOpen(symbol) ? 0.9 * radius : radius));
-        if (isOpen(symbol)) { own.strokeStyle = color; own.lineWidth = Math.max(1, 0.42 * radius); own.stroke(path); } else {
+        const path = new Path2D(shapePath(symbol, isOpen(symbol) ? 0.78 * radius : radius));
+        if (isOpen(symbol)) { own.strokeStyle = color; own.lineWidth = Math.max(1, 0.38 * radius); own.stroke(path); } else {
           own.fillStyle = color; own.fill(path);
           if (edge) { own.strokeStyle = edge; own.lineWidth = 0.6; own.stroke(path); }
         }
@@ -116,8 +116,8 @@ report.draw = (() => {
         const key = `${symbol}/${color}/${radius}`;
         if (!symbols.has(key)) {
           symbols.set(key, `m${symbols.size}`);
-          const paint = isOpen(symbol) ? `fill="none" stroke="${color}" stroke-width="${Math.max(1, 0.42 * radius)}"` : `fill="${color}"${edge ? ` stroke="${edge}" stroke-width="0.6"` : ""}`;
-          definitions.push(`<path id="${symbols.get(key)}" d="${shapePath(symbol, isOpen(symbol) ? 0.9 * radius : radius)}" ${paint}/>`);
+          const paint = isOpen(symbol) ? `fill="none" stroke="${color}" stroke-width="${Math.max(1, 0.38 * radius)}"` : `fill="${color}"${edge ? ` stroke="${edge}" stroke-width="0.6"` : ""}`;
+          definitions.push(`<path id="${symbols.get(key)}" d="${shapePath(symbol, isOpen(symbol) ? 0.78 * radius : radius)}" ${paint}/>`);
         }
         const id = symbols.get(key);
         parts.push(`<g opacity="${opacity}">${Array.from(rows).filter((i) => Number.isFinite(xs[i] + ys[i])).map((i) => `<use href="#${id}" x="${two(xs[i])}" y="${two(ys[i])}"/>`).join("")}</g>`);
