@@ -193,6 +193,12 @@ def test_wrong_rows_of_a_test_set_are_listed(wine):
         row.label_probability for row in found.wrong
     )
     assert all(method.n_splits == 1 for method in found.comparison)
+    ours, best = (
+        min(method.mean for method in found.comparison if (method.name == "this model") == is_ours)
+        for is_ours in (True, False)
+    )
+    side = "equals" if ours == best else "higher" if ours > best else "lower"
+    assert any(text.startswith("Its error") and side in text for text in found.findings)
 
 
 def test_large_tables_are_not_compared_and_the_report_says_so(model, wine, monkeypatch):
