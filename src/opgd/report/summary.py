@@ -261,6 +261,8 @@ def _list_findings(
     if performance.methods:
         compared = words.describe_comparison(performance.methods)
         sentences += [compared] if compared else []
+    elif performance.methods_note:  # why there are none
+        sentences.append(performance.methods_note)
     return sentences
 
 
