@@ -45,7 +45,7 @@ from opgd.comparison.searches import CalibratedSearch, ComponentSearch, Paramete
 from opgd.comparison.splits import make_inner_splitter
 
 COLUMNS = ["method", "split", "error", "log_loss", "seconds", "parameters"]
-COLUMNS += ["balanced_accuracy", "n_train", "n_test", "status"]
+COLUMNS += ["balanced_accuracy", "n_train", "n_test", "status", "reason"]
 PAPER = ["LDA", "RDA", "SAVE", "CPCDA", "MDA", "OPGD", "OPGD, all settings"]
 USUAL = ["LDA", "QDA", "logistic regression", "RBF SVC", "random forest", "gradient boosting"]
 USUAL += ["k-NN", "naive Bayes"]
@@ -424,10 +424,23 @@ def test_a_method_over_its_budget_is_not_run_on_further_splits(n_jobs, iris):
     models = {"slow": Slow(), "quick": Majority()}
     table = compare(*iris, models, cv=4, budget=0.15, random_state=0, n_jobs=n_jobs, verbose=0)
     status = table.pivot(index="split", columns="method", values="status")
+    reasons = table[table["status"] == "skipped"]["reason"]
+    assert all(reasons.str.contains("of 4 splits took"))
     assert list(status["slow"]) == ["ok", "skipped", "skipped", "skipped"]
     assert set(status["quick"]) == {"ok"}
     assert table.error.isna().sum() == table.seconds.isna().sum() == 3
     assert list(table.columns) == COLUMNS
+
+
+def test_a_method_too_slow_for_its_budget_is_not_run_at_all(iris, monkeypatch):
+    monkeypatch.setattr("opgd.comparison._compare.MIN_SAMPLES_TO_TRY", 100)
+    models = {"slow": Slow(), "quick": Majority()}
+    table = compare(*iris, models, cv=4, budget=0.5, random_state=0, verbose=0)
+    slow = table[table["method"] == "slow"]
+    assert set(slow["status"]) == {"skipped"}
+    assert all(slow["reason"].str.startswith("a fit to 14 of 112 samples took 0.1"))
+    assert set(table[table["method"] == "quick"]["status"]) == {"ok"}
+    assert set(table[table["method"] == "quick"]["reason"]) == {""}
 
 
 def test_folds_given_as_numbers_keep_groups_together(iris):

@@ -550,6 +550,24 @@ def test_the_largest_number_is_doubted(rng):
         OPGDMixture((2, 3), random_state=0).fit(X)
 
 
+@pytest.mark.parametrize("kind", ["one point", "one value"])
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_tiny_cluster_is_doubted(kind, merge, rng):
+    """Both numbers need a cluster for the three samples far away."""
+    X, _ = clouds(rng, 2, sizes=150, n_features=3)
+    X[:3, 2 if kind == "one value" else slice(None)] = 100.0
+    with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
+        model = OPGDMixture((3, 4), merge=merge, random_state=0).fit(X)
+    assert np.sum(model.labels_ == 2) == 3
+
+
+@pytest.mark.parametrize("parameters", [{"merge": True}, {"noise": True}])
+def test_the_largest_number_is_doubted_with_options(parameters, rng):
+    X, _ = clouds(rng, 5)
+    with pytest.warns(DataWarning, match="number of clusters, 3, is the largest"):
+        OPGDMixture((2, 3), random_state=0, **parameters).fit(X)
+
+
 def test_numbers_about_as_good_are_named():
     selection = {"n_clusters": np.array([1, 2, 3]), "selected_by": np.array([50.0, 10.0, 12.0])}
     selection["smallest"] = np.array([1.0, 0.5, 0.2])
@@ -572,13 +590,13 @@ def test_confusion_rates_are_those_of_samples_of_the_mixture(rng, monkeypatch):
     model = OPGDMixture(2, random_state=0)
     recorded = []
     monkeypatch.setattr(
-        "opgd.mixture.warn_about_mixture", lambda outcome, *_, **__: recorded.append(outcome)
+        "opgd.mixture.warn_about_mixture", lambda *given, **_: recorded.append(given)
     )
     model.fit(X)
     rows, labels = model.sample(20_000)
-    rates = confusion_rates(recorded[0].fit.refined)
+    rates = confusion_rates(recorded[0][0].fit.refined, recorded[0][1].labels)
     expected = np.mean(model.predict(rows) != labels)
-    assert model.weights_ @ (1 - np.sort(np.diag(rates))) == pytest.approx(expected, abs=0.02)
+    assert model.weights_ @ (1 - np.diag(rates)) == pytest.approx(expected, abs=0.02)
 
 
 def add_outliers(X, share, rng):
@@ -916,6 +934,7 @@ BAD_VALUES = {
     "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
     "regularization": [-0.1, "some", None, True, np.inf, np.nan],
     "criterion": ["aicc", None, 3],
+    "merge": [0, -1, 1.5, "some", None],
     "noise": [-0.1, 1.1, "some", None, np.nan],
     "stability": [1, "yes", None],
     "max_iter": [-1, 1.5, "some", None],

@@ -118,6 +118,12 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         covariances fitted as in the paper.
     criterion : {"bic", "icl", "aic"}, default="bic"
         Criterion for selecting among several numbers of clusters; lower is better.
+    merge : bool or int, default=False
+        Whether clusters may consist of several Gaussians. `n_clusters` is then the number of
+        Gaussians. Two clusters are merged, each time those that decrease the entropy of the cluster
+        probabilities most (Baudry et al. 2010), as long as it decreases by 0.025 for each of their
+        samples; or until an integer `merge` of clusters is left. It has no effect if `init` is
+        labels or responsibilities.
     noise : bool or float, default=False
         Whether samples may belong to no cluster. They have a uniform density on a box around all
         samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
@@ -147,14 +153,18 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample. Clusters are numbered by weight, the largest first. With
-        `noise`, -1 for samples that are more probably noise.
+        Cluster of each training sample. Clusters are numbered by weight, the largest first. If
+        `init` is labels or responsibilities, they are numbered like these: clusters and groups are
+        matched one to one, so that as many samples as possible keep their number (that of their
+        label in sorted order). With `noise`, -1 for samples that are more probably noise.
     initial_labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample according to the first mixture, with the same numbering.
     uncertainty_ : ndarray of shape (n_samples,)
         One minus the posterior probability of the cluster of each training sample.
     n_clusters_ : int
         Number of clusters.
+    gaussian_classes_ : ndarray of shape (n_gaussians,)
+        Cluster of each Gaussian: 0, 1, ... unless clusters were merged.
     weights_ : ndarray of shape (n_clusters_,)
         Mixture weights of the clusters.
     components_ : ndarray of shape (n_components_, n_features)
@@ -162,12 +172,12 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         each adds the most to the objective of those before it.
     n_components_ : int
         Number of components.
-    means_, covariances_ : ndarrays of shape (n_clusters_, n_features[, n_features])
-        Means and covariances of the clusters in the original features: those of the mixture within
+    means_, covariances_ : ndarrays of shape (n_gaussians, n_features[, n_features])
+        Means and covariances of the Gaussians in the original features: those of the mixture within
         the projection, and those of all samples in the remaining directions.
-    projected_means_, projected_variances_ : ndarrays of shape (n_clusters_, n_components_)
-        Means and variances (covariances with ``covariance_type="full"``) of the projected clusters,
-        in the units of `transform`.
+    projected_means_, projected_variances_ : ndarrays of shape (n_gaussians, n_components_)
+        Means and variances (covariances with ``covariance_type="full"``) of the projected
+        Gaussians, in the units of `transform`.
     objective_ : float
         Maximized objective, including the penalty, as a sum over samples.
     component_log_likelihoods_, component_shares_ : ndarrays of shape (n_components_,)
@@ -246,6 +256,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         shrinkage: float | str = "auto",
         regularization: float = 1.0,
         criterion: str = "bic",
+        merge: bool | int = False,
         noise: bool | float = False,
         stability: bool = False,
         max_iter: int = 500,
@@ -267,6 +278,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self.shrinkage = shrinkage
         self.regularization = regularization
         self.criterion = criterion
+        self.merge = merge
         self.noise = noise
         self.stability = stability
         self.max_iter = max_iter
@@ -305,12 +317,15 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         progress = self._watch(data, len(numbers))
         with one_blas_thread():
             outcome = self._select(samples, numbers, seed, progress)
-            attributes = describe_fit(X, outcome.fit) | {"selection_": outcome.selection}
+            numbering = outcome.number_clusters(self.merge)
+            attributes = describe_fit(X, outcome.fit, numbering)
+            attributes["selection_"] = outcome.selection
             if outcome.noise is not None:
                 weights = check_sample_weight(sample_weight, X)
                 attributes |= describe_noise(X, weights, outcome.noise, attributes)
             warn_about_mixture(
                 outcome,
+                numbering,
                 attributes["_projection"].components,
                 self._column_names(),
                 n_components=self.n_components,
@@ -342,6 +357,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             check_share("shrinkage", self.shrinkage, word="auto")
         check_positive("regularization", self.regularization, or_zero=True)
         check_choice("criterion", self.criterion, CRITERIA)
+        if not isinstance(self.merge, bool):
+            check_integer("merge", self.merge, 1)
         if not isinstance(self.noise, bool):
             check_share("noise", self.noise)
         check_integer("max_iter", self.max_iter)
@@ -435,7 +452,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     def _log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         with one_blas_thread():
-            return self._projection.log_joint(X)
+            return self._projection.class_log_joint(X)
 
     @support_dask
     def predict(self, X: Any) -> IntArray:
@@ -456,6 +473,12 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             return labels
         is_noise = self._density().log_density(self._check_rows(X)) < noise.log_odds
         return np.where(is_noise, -1, labels)
+
+    @property
+    def gaussian_classes_(self) -> IntArray:
+        """Cluster of each Gaussian, an array of shape (n_gaussians,)."""
+        check_is_fitted(self)
+        return self._projection.gaussian_classes
 
     @property
     def _noise(self) -> Noise | None:
@@ -611,6 +634,6 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             Cluster from which each sample was drawn.
         """
         density = self._density()
-        rng = check_seed(self.random_state)
-        counts = rng.multinomial(check_integer("n_samples", n_samples, 1), self.weights_)
-        return density.draw(counts, rng), np.repeat(np.arange(len(counts)), counts)
+        rng, weights = check_seed(self.random_state), np.exp(density.gaussians.log_priors)
+        counts = rng.multinomial(check_integer("n_samples", n_samples, 1), weights / weights.sum())
+        return density.draw(counts, rng), np.repeat(self.gaussian_classes_, counts)

@@ -174,6 +174,57 @@ def test_curve_of_the_alternation_is_the_objective_of_the_paper(iris):
     assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_)
 
 
+@pytest.mark.parametrize("unlabeled", [None, -1])
+def test_alternation_ends_with_the_mixtures_of_its_curve(iris, unlabeled, rng):
+    X, y = iris
+    if unlabeled is not None:
+        y = np.where(rng.random(150) < 0.5, unlabeled, y)
+    settings = {"n_subclasses": 2, "max_iter": 4, "unlabeled": unlabeled}
+    model = AlternatingComponents(2, **settings).fit(X, y)
+    assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_)
+    assert np.array_equal(model.classes_, [0, 1, 2])
+    known = y >= 0
+    log_posteriors = np.log(model.predict_proba(X))
+    if unlabeled is None:
+        assert log_posteriors[np.arange(150), y].sum() == pytest.approx(model.log_likelihood_)
+    assert model.score(X[known], y[known]) > 0.9
+
+
+def test_em_of_the_alternation_increases_the_likelihood_of_the_scores(iris):
+    X, y = iris
+    model = AlternatingComponents(2, n_subclasses=3, max_iter=2).fit(X, y)
+    start = AlternatingComponents(2, n_subclasses=3, max_iter=2, n_em_steps=1).fit(X, y)
+
+    def likelihood(fitted):
+        scores, logs = fitted.transform(X), 0.0
+        weights = np.exp(fitted._projection.gaussians.log_priors)
+        for k in range(3):
+            own = [
+                weight * norm.pdf(scores[y == k], mean, np.sqrt(variance)).prod(axis=1)
+                for weight, mean, variance, code in zip(
+                    weights,
+                    fitted.projected_means_,
+                    fitted.projected_variances_,
+                    fitted.gaussian_classes_,
+                    strict=True,
+                )
+                if code == k
+            ]
+            logs += np.log(np.sum(own, axis=0)).sum()
+        return logs
+
+    assert likelihood(model) > likelihood(start)
+
+
+def test_unlabeled_samples_help_where_labels_are_few(rng):
+    X, y = rng.normal(size=(300, 4)), np.arange(300) % 3
+    X[:, :2] += 4 * np.array([[0, 0], [1, 0], [0, 1]])[y]
+    partly = np.where(np.arange(300) < 15, y, -1)
+    without = AlternatingComponents(2, max_iter=5).fit(X[:15], y[:15])
+    with_unlabeled = AlternatingComponents(2, max_iter=5, unlabeled=-1).fit(X, partly)
+    assert with_unlabeled.score(X, y) > max(0.93, without.score(X, y))
+
+
 def ratios(X, y, components):
     """The two sides of eq. 5, as means over rows; Gaussians, independent on the axes."""
     codes, scores = np.unique(y, return_inverse=True)[1], X @ components.T
@@ -331,7 +382,7 @@ def test_mixture_pursuit_finds_the_axis_with_two_modes(rng):
     assert cosine(axis, np.eye(4)[2]) > 0.97
 
 
-def test_bandwidth_leaves_every_row_and_its_ties_out(rng):
+def test_bandwidth_leaves_every_row_out(rng):
     rows = np.vstack([rng.normal(size=(40, 2)), [[30, 30]]])  # one far from all others
     widths = np.array([0.1, 0.4])
 
@@ -340,13 +391,21 @@ def test_bandwidth_leaves_every_row_and_its_ties_out(rng):
         return density.score_samples(rows[[i]])[0]
 
     expected = [np.mean([left_out(i, width) for i in range(41)]) for width in widths]
-    logs = leave_one_out_likelihoods(rows, np.ones(41), widths) - np.log(2 * np.pi)
+    logs = leave_one_out_likelihoods(rows, np.ones(41), widths, 0.2) - np.log(2 * np.pi)
     assert logs == pytest.approx(expected)
-    counts = rng.integers(1, 4, size=41)
-    repeated = leave_one_out_likelihoods(
-        np.repeat(rows, counts, axis=0), np.ones(sum(counts)), widths
-    )
-    assert repeated == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths))
+
+
+def test_ties_count_at_a_distance_and_weights_as_ties(rng):
+    rows, counts = rng.normal(size=(30, 1)), rng.integers(1, 4, size=30)
+    repeated, widths = np.repeat(rows, counts, axis=0), np.array([0.1, 0.4])
+    logs = leave_one_out_likelihoods(repeated, np.ones(len(repeated)), widths, 0.2)
+    assert logs == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths, 0.2))
+    distances = np.abs(repeated - repeated.T)
+    distances[distances == 0] = 0.2
+    kernels = norm.pdf(distances[..., None], 0, widths) * np.sqrt(2 * np.pi)
+    kernels[np.arange(len(repeated)), np.arange(len(repeated))] = 0
+    expected = np.log(kernels.sum(axis=1) / (len(repeated) - 1)).mean(axis=0)
+    assert logs == pytest.approx(expected)
 
 
 def test_bandwidths_in_many_dimensions_are_not_the_smallest(rng):
@@ -532,6 +591,8 @@ BAD_VALUES = {
     "centers": ["medians", None],
     "batch_size": [0, 1.5, None],
     "n_steps": [0, 1.5],
+    "n_em_steps": [0, 1.5, None],
+    "unlabeled": [[-1], {"a": 1}],
     "max_iter": [-1, 1.5, None],
     "tol": [0, -1, "some"],
     "priors": ["equal", [0.5, 0.5], [0.5, 0.6, -0.1]],
@@ -566,7 +627,7 @@ def test_compare_knows_the_family_and_leaves_it_out_unless_asked(iris, monkeypat
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # a method that fails is told
         table = compare(X, y, further, cv=2, inner_cv=0.3, random_state=0, verbose=0)
-    assert list(table["method"][:7]) == further
+    assert list(table["method"][:8]) == further
     assert table["error"].max() < 0.15
     assert not set(usual) & set(further)
     with pytest.raises(TypeError, match="'all'"):

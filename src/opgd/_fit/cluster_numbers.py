@@ -91,16 +91,17 @@ def tabulate_fits(fits: list[Fit]) -> dict[str, AnyArray]:
     }
 
 
-def confusion_rates(refined: RefinedMixture) -> FloatArray:
+def confusion_rates(refined: RefinedMixture, labels: IntArray) -> FloatArray:
     """Return the share of each cluster that is assigned to each, (K, K); rows sum to one.
 
     Entry (j, k) is the probability that a sample of cluster j is most probable in cluster k.
+    `labels` (C,) are the clusters of the Gaussians.
     """
-    posteriors, n_clusters = refined.posteriors, len(refined.problem.priors)
+    posteriors, members = refined.posteriors, np.eye(labels.max() + 1)[labels].T  # (K, C)
 
     def sum_block(block: RowBlock) -> FloatArray:
-        shares = posteriors(block)
-        assigned = np.eye(n_clusters)[np.argmax(shares, axis=0)]  # (n, K)
+        shares = members @ posteriors(block)
+        assigned = np.eye(len(members))[np.argmax(shares, axis=0)]  # (n, K)
         return (shares * block.row_weights) @ assigned
 
     sums = refined.problem.objective.engine.sum(sum_block, refined.width)
@@ -108,10 +109,13 @@ def confusion_rates(refined: RefinedMixture) -> FloatArray:
     return rates
 
 
-def doubt_selection(selection: dict[str, Any], sizes: IntArray, rates: FloatArray) -> list[str]:
+def doubt_selection(
+    selection: dict[str, Any], sizes: IntArray, rates: FloatArray, n_samples: int | None = None
+) -> list[str]:
     """Return notes on a selected number of clusters that is doubtful.
 
     `sizes` (K,) and `rates` (K, K) are those of the selected clusters, in the order of labels.
+    `n_samples` includes noise; by default there is none.
     """
     numbers, values = selection["n_clusters"], selection["selected_by"]
     best = select_number(selection)
@@ -127,12 +131,12 @@ def doubt_selection(selection: dict[str, Any], sizes: IntArray, rates: FloatArra
         notes.append(
             f"{' or '.join(close)} clusters are about as good as {numbers[best]}; see selection_"
         )
-    return notes + _doubt_clusters(sizes, rates)
+    return notes + _doubt_clusters(sizes, rates, n_samples or int(sizes.sum()))
 
 
-def _doubt_clusters(sizes: IntArray, rates: FloatArray) -> list[str]:
+def _doubt_clusters(sizes: IntArray, rates: FloatArray, n_samples: int) -> list[str]:
     notes = []
-    tiny = np.flatnonzero((sizes > 0) & (sizes < TINY * sizes.sum()))
+    tiny = np.flatnonzero((sizes > 0) & (sizes < TINY * n_samples))
     if len(tiny):
         described = ", ".join(f"{k} ({sizes[k]})" for k in tiny)
         notes.append(

@@ -1,4 +1,4 @@
-"""Fitted attributes of a mixture, with clusters numbered by weight."""
+"""Fitted attributes of a mixture."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,6 +9,7 @@ import numpy as np
 from opgd._dask.lazy import apply_to_samples, take_values
 from opgd._fit.mixture_fit import MixtureFit
 from opgd._fit.noise import Noise, add_noise
+from opgd._fit.numbering import Numbering, number_by_weight
 from opgd._fit.problem import Problem
 from opgd._fit.refinement import make_unprojected_mixture
 from opgd.core.coordinates import sphered_coordinates
@@ -20,22 +21,24 @@ from opgd.core.scoring import normalize_log_joints
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
-def rank_by_weight(gaussians: ProjectedGaussians) -> IntArray:
-    """Return the rank of each cluster by weight, 0 for the largest, (K,)."""
-    return np.argsort(np.argsort(-gaussians.log_priors, kind="stable"), kind="stable")
-
-
 def describe_mixture(
-    problem: Problem, directions: FloatArray, gaussians: ProjectedGaussians | None = None
+    problem: Problem,
+    directions: FloatArray,
+    gaussians: ProjectedGaussians | None = None,
+    numbering: Numbering | None = None,
 ) -> dict[str, Any]:
-    """Return the attributes that predictions need, with clusters ordered by weight."""
+    """Return the attributes that predictions need; by default clusters are numbered by weight."""
     gaussians = problem.objective.gaussians(directions) if gaussians is None else gaussians
-    gaussians = gaussians.take(np.argsort(rank_by_weight(gaussians)))
-    projection = replace(problem.project(directions), gaussians=gaussians)
+    numbering = number_by_weight(gaussians) if numbering is None else numbering
+    gaussians, clusters = gaussians.take(numbering.order), numbering.clusters
+    projection = replace(
+        problem.project(directions), gaussians=gaussians, gaussian_classes=clusters
+    )
     coordinates = sphered_coordinates(problem.frame)
     moments, covariances = make_sample_density(coordinates, projection).sphered_moments()
-    weights, means = np.exp(gaussians.log_priors), coordinates.raw_means(moments)
-    weights = weights / weights.sum()
+    means = coordinates.raw_means(moments)
+    weights: FloatArray = np.bincount(clusters, np.exp(gaussians.log_priors)).astype(np.float64)
+    weights /= weights.sum()
     completion = make_completion(
         coordinates,
         weights,
@@ -54,11 +57,12 @@ def describe_mixture(
     }
 
 
-def describe_fit(X: AnyArray, fit: MixtureFit) -> dict[str, Any]:
+def describe_fit(X: AnyArray, fit: MixtureFit, numbering: Numbering) -> dict[str, Any]:
     """Return the fitted attributes of a fit, except for what was selected."""
     refined, frame = fit.refined, fit.refined.problem.frame
-    gaussians = refined.mixture.gaussians
-    attributes = describe_mixture(refined.problem, refined.directions, gaussians)
+    attributes = describe_mixture(
+        refined.problem, refined.directions, refined.mixture.gaussians, numbering
+    )
     clustered = apply_to_samples(partial(_cluster, attributes["_projection"]), X)
     first_labels = apply_to_samples(
         partial(_predict_clusters, make_unprojected_mixture(frame, fit.first.moments)), X
@@ -68,7 +72,7 @@ def describe_fit(X: AnyArray, fit: MixtureFit) -> dict[str, Any]:
         | attributes
         | {
             "labels_": clustered[:, 0].astype(np.intp),
-            "initial_labels_": take_values(rank_by_weight(gaussians), first_labels),
+            "initial_labels_": take_values(numbering.labels, first_labels),
             "uncertainty_": clustered[:, 1],
             "log_likelihood_": frame.engine.total_weight * refined.log_likelihood,
             "eigenvalues_": frame.spread**-2.0,
@@ -98,7 +102,7 @@ def describe_noise(
 
 def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:
     """Return the most probable cluster, and one minus its probability, (n, 2)."""
-    log_posteriors = normalize_log_joints(projection.log_joint(X))
+    log_posteriors = normalize_log_joints(projection.class_log_joint(X))
     uncertainties = -np.expm1(log_posteriors.max(axis=1))
     return np.column_stack([np.argmax(log_posteriors, axis=1), uncertainties])
 

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from opgd._fit.cluster_numbers import select_number, tabulate_fits, try_numbers
+from opgd._fit.merging import merge_gaussians
 from opgd._fit.mixture_fit import MixtureFit, MixtureSettings, Monitor, fit_number
 from opgd._fit.mixture_init import Starts
 from opgd._fit.noise import Noise, estimate_noise, find_outlying
+from opgd._fit.numbering import Numbering, number_by_weight, number_like_groups
 from opgd._fit.problem import frame_samples
 from opgd._fit.refinement import RefinedMixture
 from opgd._fit.regularizer import Regularizer
@@ -52,7 +54,19 @@ class Outcome:
     fit: MixtureFit
     selection: dict[str, AnyArray]
     notes: list[str]
+    init: Any  # as in `OPGDMixture`, for the samples of the fit
+    n_samples: int  # including noise
     noise: Noise | None = None
+
+    def number_clusters(self, merge: bool | int) -> Numbering:
+        """Return the clusters of the Gaussians, several for one cluster with `merge`."""
+        refined, init = self.fit.refined, self.init
+        if not isinstance(init, str) and not hasattr(init, "fit"):
+            return number_like_groups(refined, init)
+        groups = None
+        if merge is not False:
+            groups = merge_gaussians(refined, None if merge is True else merge)
+        return number_by_weight(refined.mixture.gaussians, groups)
 
 
 @dataclass(frozen=True)
@@ -80,7 +94,9 @@ class Selector:
         if self.stability:
             tried = list(selection["n_clusters"])
             selection["agreement"] = self._compare_halves(samples, tried)
-        return Outcome(fits[select_number(selection)], selection, notes)
+        return Outcome(
+            fits[select_number(selection)], selection, notes, samples.init, samples.engine.n_samples
+        )
 
     def separate_noise(self, samples: Samples, numbers: list[int], share: float | None) -> Outcome:
         """Select the number of clusters without outlying samples, then fit it without noise."""
@@ -89,11 +105,14 @@ class Selector:
         retained = estimate_noise(engine, selected.fit.refined.density, share).retained
         outcome = self.select(samples.select(retained), [selected.fit.n_clusters])
         noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
-        return replace(outcome, selection=selected.selection, noise=noise)
+        return replace(
+            outcome, selection=selected.selection, n_samples=engine.n_samples, noise=noise
+        )
 
     def _make_starts(self, samples: Samples) -> tuple[Starts, list[str]]:
         """Sphere the samples and bound variances; return notes about features as well."""
-        frame, strength = frame_samples(samples.engine), self.settings.regularization
+        frame = frame_samples(samples.engine, keep_relations=True)
+        strength = self.settings.regularization
         regularizer, notes = Regularizer(0.0), list[str]()
         if strength > 0:
             resolution = measure_resolution(samples.engine)

@@ -6,8 +6,8 @@ import numpy as np
 
 from opgd._fit.cluster_numbers import confusion_rates, doubt_selection
 from opgd._fit.data_warnings import warn_about_data
-from opgd._fit.mixture_attributes import rank_by_weight
 from opgd._fit.mixture_selection import Outcome
+from opgd._fit.numbering import Numbering
 from opgd._fit.problem import Problem, limit_n_components
 from opgd.core.coordinates import sphered_coordinates
 from opgd.core.starts import normalize_rows
@@ -19,6 +19,7 @@ MAX_CORRELATION = 0.9
 
 def warn_about_mixture(
     outcome: Outcome,
+    numbering: Numbering,
     components: FloatArray,
     columns: list[str],
     *,
@@ -28,15 +29,16 @@ def warn_about_mixture(
 ) -> None:
     """Issue one warning that lists all problems of the data and of the result."""
     refined = outcome.fit.refined
-    problem, places = refined.problem, rank_by_weight(refined.mixture.gaussians)
+    problem, labels = refined.problem, numbering.labels
     notes = limit_n_components(n_components or len(components), len(components))[1]
-    notes += outcome.notes + _doubt_outcome(outcome)
-    notes += _find_empty(refined.sizes, places, is_fitted=hasattr(init, "fit"))
+    notes += outcome.notes + _doubt_outcome(outcome, labels)
+    sizes = np.bincount(labels, refined.sizes).astype(np.intp)
+    notes += _find_empty(sizes, is_fitted=hasattr(init, "fit"))
     if metric == "identity":
         notes += _check_correlation(problem, components)
     warn_about_data(
         problem,
-        [str(place) for place in places],
+        [str(label) for label in labels],
         columns,
         notes,
         what=("cluster", "clusters"),
@@ -44,19 +46,19 @@ def warn_about_mixture(
     )
 
 
-def _doubt_outcome(outcome: Outcome) -> list[str]:
+def _doubt_outcome(outcome: Outcome, labels: IntArray) -> list[str]:
     """Return notes on the selected number of clusters, if there was a choice."""
     if len(outcome.selection["n_clusters"]) == 1:
         return []
     refined = outcome.fit.refined
-    order = np.argsort(rank_by_weight(refined.mixture.gaussians))
-    rates = confusion_rates(refined)[np.ix_(order, order)]
-    return doubt_selection(outcome.selection, refined.sizes[order], rates)
+    sizes = np.bincount(labels, refined.sizes).astype(np.intp)
+    rates = confusion_rates(refined, labels)
+    return doubt_selection(outcome.selection, sizes, rates, outcome.n_samples)
 
 
-def _find_empty(sizes: IntArray, places: IntArray, *, is_fitted: bool) -> list[str]:
-    """Return a note if clusters have no samples; `places` are the labels of the clusters."""
-    empty = np.sort(places[sizes == 0])
+def _find_empty(sizes: IntArray, *, is_fitted: bool) -> list[str]:
+    """Return a note if clusters have no samples."""
+    empty = np.flatnonzero(sizes == 0)
     if not len(empty):
         return []
     which = ", ".join(map(str, empty))

@@ -146,25 +146,17 @@ class Codes:
 
 @dataclass(frozen=True)
 class GaussianClasses:
-    """Classes of the Gaussians: all K classes in ascending order; with `each`, a class each."""
-
-    each: bool = False
+    """Classes of the Gaussians: all K classes in ascending order."""
 
     def accepts(self, value: Any, sizes: Sizes) -> bool:
         if not _has_shape(value, "i", "C", sizes):
             return False
-        if self.each:
-            return np.array_equal(value, np.arange(len(value)))
         steps = np.diff(value)
         ascending = value[0] == 0 and bool(np.all((steps == 0) | (steps == 1)))
         return ascending and int(value[-1]) == sizes["K"] - 1
 
     def __str__(self) -> str:
-        return (
-            "the integers from 0 to C - 1"
-            if self.each
-            else "the integers from 0 to K - 1 in ascending order, possibly repeated"
-        )
+        return "the integers from 0 to K - 1 in ascending order, possibly repeated"
 
 
 @dataclass(frozen=True)

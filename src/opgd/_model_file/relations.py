@@ -48,7 +48,8 @@ def _log_priors_match_priors(fitted: Attributes) -> bool:
 
 def _log_priors_match_weights(fitted: Attributes) -> bool:
     weights = np.exp(fitted["_projection.gaussians.log_priors"])
-    return bool(np.allclose(weights / weights.sum(), fitted["weights_"], atol=TOLERANCE))
+    by_cluster = np.bincount(fitted["_projection.gaussian_classes"], weights)
+    return bool(np.allclose(by_cluster / weights.sum(), fitted["weights_"], atol=TOLERANCE))
 
 
 def _weights_sum_to_one(fitted: Attributes) -> bool:

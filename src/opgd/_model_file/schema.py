@@ -114,12 +114,12 @@ MIXTURE = (
     GAUSSIANS
     | SEARCH
     | {
-        "_projection.gaussian_classes": GaussianClasses(each=True),
-        "n_clusters_": Size("C"),
-        "weights_": probabilities("C"),
+        "weights_": probabilities("K"),
+        "n_clusters_": Size("K"),
+        "_projection.gaussian_classes": GaussianClasses(),
         "objective_": Number(),
-        "labels_": Codes("n", "C", low=-1),
-        "initial_labels_": Codes("n", "C"),
+        "labels_": Codes("n", "K", low=-1),
+        "initial_labels_": Codes("n", "K"),
         "uncertainty_": probabilities("n"),
         "eigenvalues_": Array("R"),
         "n_rounds_": Count(),

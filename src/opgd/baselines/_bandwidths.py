@@ -10,7 +10,9 @@ from opgd.core.types import FloatArray
 FACTORS = np.geomspace(0.125, 4.0, 16)
 """Candidate bandwidths, as multiples of the normal reference bandwidth."""
 TIE = 1e-6
-"""Distance of equal samples up to rounding, as a fraction of the smallest bandwidth."""
+"""Distance below which samples count as equal, as a fraction of the distance they count with."""
+TIE_SHARE = 0.5
+"""Distance with which equal samples count in each dimension, in reference bandwidths."""
 BLOCK_CELLS = 2**20
 
 
@@ -29,41 +31,45 @@ def log_kernel_density(
 
 
 def leave_one_out_likelihoods(
-    samples: FloatArray, weights: FloatArray, bandwidths: FloatArray
+    samples: FloatArray, weights: FloatArray, bandwidths: FloatArray, tie_distance: float
 ) -> FloatArray:
     """Return the mean log density of samples under the kernels of the others, (n_bandwidths,).
 
-        log f_-i(x_i) = log [ sum_j w_j K_h(x_i - x_j) / sum_j w_j ],    over samples j != x_i
+        log f_-i(x_i) = log [ sum_{j != i} w_j K_h(|x_i - x_j|) / sum_{j != i} w_j ]
 
-    up to a constant. Samples equal to x_i are left out as well: rounded values have ties, whose
-    kernels would make the likelihood unbounded as h goes to zero. A sample of weight two is thus
-    equivalent to two samples. Samples without any others have no part in the mean.
+    up to a constant. Of a sample with a weight of two, one half is left out, as of two samples.
+    Distances less than the rounding error of samples are replaced by `tie_distance`: with ties,
+    which rounded values have, the likelihood would be unbounded as h goes to zero.
     """
-    sums, total = np.zeros(len(bandwidths)), 0.0
-    tie = (TIE * float(np.min(bandwidths))) ** 2
-    for rows in np.array_split(np.arange(len(samples)), 1 + len(samples) ** 2 // BLOCK_CELLS):
+    counts = scale_to_counts(weights)
+    remaining = np.maximum(counts - 1.0, 0.0)
+    totals = counts.sum() - counts + remaining
+    used = totals > 0
+    sums, tie = np.zeros(len(bandwidths)), (TIE * tie_distance) ** 2
+    for rows in np.array_split(np.flatnonzero(used), 1 + len(samples) ** 2 // BLOCK_CELLS):
         distances = cdist(samples[rows], samples, "sqeuclidean")
-        distances[distances <= tie] = np.inf
+        distances[distances <= tie] = tie_distance**2
+        own = np.arange(len(rows)), rows
+        distances[own] = np.where(remaining[rows] > 0, tie_distance**2, np.inf)
         nearest = distances.min(axis=1)
-        has_others = np.isfinite(nearest)
-        distances, nearest = distances[has_others], nearest[has_others, None]
-        row_weights = weights[rows][has_others]
-        log_totals = np.log(np.isfinite(distances) @ weights)
         for number, bandwidth in enumerate(bandwidths):
-            kernels = np.exp((nearest - distances) / (2 * bandwidth**2))
-            logs = np.log(kernels @ weights) - log_totals - nearest[:, 0] / (2 * bandwidth**2)
-            sums[number] += row_weights @ logs
-        total += row_weights.sum()
-    if total == 0:
-        return np.zeros(len(bandwidths))
-    return np.asarray(sums / total - samples.shape[1] * np.log(bandwidths))
+            kernels = np.exp((nearest[:, None] - distances) / (2 * bandwidth**2))
+            masses = kernels @ counts - kernels[own] * (counts - remaining)[rows]
+            logs = np.log(masses / totals[rows]) - nearest / (2 * bandwidth**2)
+            sums[number] += counts[rows] @ logs
+    return np.asarray(sums / counts[used].sum() - samples.shape[1] * np.log(bandwidths))
 
 
 def likeliest_bandwidth(samples: FloatArray, weights: FloatArray, deviation: float) -> float:
-    """Return the bandwidth with the largest leave-one-out likelihood; of ties, the largest."""
-    reference = reference_bandwidth(scale_to_counts(weights).sum(), samples.shape[1], deviation)
+    """Return the bandwidth with the largest leave-one-out likelihood; of ties, the largest.
+
+    Equal samples count as half a reference bandwidth apart in each dimension.
+    """
+    n_features = samples.shape[1]
+    reference = reference_bandwidth(scale_to_counts(weights).sum(), n_features, deviation)
     if not np.any(np.ptp(samples, axis=0) > 0):  # identical samples
         return reference
     candidates = reference * FACTORS[::-1]
-    values = leave_one_out_likelihoods(samples, weights, candidates)
+    tie_distance = TIE_SHARE * reference * np.sqrt(n_features)
+    values = leave_one_out_likelihoods(samples, weights, candidates, tie_distance)
     return float(candidates[int(np.argmax(values))])

@@ -75,7 +75,7 @@ class Baseline(GaussianClassifier):
         self._check_parameters()
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         with one_blas_thread():
-            prepared = prepare(RowEngine(X, codes, weights), len(classes))
+            prepared = self._prepare(RowEngine(X, codes, weights), len(classes))
             priors = check_priors(self.priors, classes, prepared.classes.priors)
             solution = self._solve(Task(prepared, classes, priors))
             attributes = describe_gaussians(solution.problem, solution.directions)
@@ -87,6 +87,10 @@ class Baseline(GaussianClassifier):
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter if one is invalid."""
+
+    def _prepare(self, engine: RowEngine, n_classes: int) -> Prepared:
+        """Return standardized samples and moments of the classes."""
+        return prepare(engine, n_classes)
 
     def _solve(self, task: Task) -> Solution:
         """Return the Gaussians of the method and their directions."""

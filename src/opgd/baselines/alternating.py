@@ -1,5 +1,6 @@
 """Alternating updates of the components, with fixed Gaussians, and of the Gaussians."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,15 +9,28 @@ from sklearn.exceptions import ConvergenceWarning
 
 from opgd._base.projection import ProjectionMixin
 from opgd._fit.normal_form import order_result
-from opgd._fit.problem import Problem, default_n_components, pose
+from opgd._fit.problem import Prepared, Problem, default_n_components, frame_samples, pose
+from opgd._fit.self_training import estimate_class_moments
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._utils.validation import check_integer, check_positive
+from opgd._utils.labels import encode_partly_labeled
+from opgd._utils.validation import check_integer, check_positive, check_sample_weight
 from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task, count_components
-from opgd.core.gaussians import DiagonalForm, ProjectedGaussians
+from opgd.core.em import Constraints, block_posteriors, fit_mixture
+from opgd.core.engines import RowBlock, RowEngine
+from opgd.core.gaussians import FORMS, DiagonalForm, ProjectedGaussians
+from opgd.core.kernels import block_features
+from opgd.core.moments import Moments
+from opgd.core.objective import Objective
 from opgd.core.solvers import CONVERGED, MAX_ITER, SolverResult, maximize
 from opgd.core.starts import lda_axes, normalize_rows
-from opgd.core.types import FloatArray
+from opgd.core.targets import Mixed
+from opgd.core.types import AnyArray, FloatArray, IntArray
+
+LEAST_SHARE = 1e-10
+"""Lower bound of memberships, so that Gaussians without samples have moments."""
+EM_TOL = 1e-6
+"""EM in an iteration stops when a step increases the log-likelihood per sample by less."""
 
 
 @dataclass(frozen=True)
@@ -37,28 +51,120 @@ class HeldForm(DiagonalForm):
         return np.zeros_like(gaussians.means), np.zeros_like(gaussians.variances)
 
 
-def alternate(
-    problem: Problem, start: FloatArray, *, n_steps: int, max_iter: int, tol: float
-) -> SolverResult:
-    """Alternate optimization steps and refits until the objective changes by less than `tol`.
+@dataclass(frozen=True)
+class SubspaceMixture:
+    """Mixtures of the classes on directions, fitted by EM to labeled and unlabeled samples."""
 
-    The history contains the objective of OPGD after each refit.
+    problem: Problem
+    n_em_steps: int
+
+    def fit(self, directions: FloatArray, start: ProjectedGaussians) -> ProjectedGaussians:
+        """Run EM from `start`; labeled samples belong to the Gaussians of their class.
+
+        Singular classes borrow from the pooled variance, which is 1 on directions of length one.
+        """
+        problem, objective = self.problem, self.problem.objective
+        added = np.repeat(problem.borrowed[:, None], len(directions), axis=1)
+        result = fit_mixture(
+            objective.engine,
+            directions @ objective.whitener.T,
+            start,
+            FORMS["diag"],
+            max_iter=self.n_em_steps,
+            tol=EM_TOL,
+            gaussian_classes=problem.gaussian_classes,
+            constraints=Constraints(share=problem.borrowed, added=added),
+        )
+        return self.set_priors(result.gaussians)
+
+    def set_priors(self, gaussians: ProjectedGaussians) -> ProjectedGaussians:
+        """Return Gaussians whose weights in each class sum to its prior."""
+        classes = self.problem.gaussian_classes
+        weights = np.exp(gaussians.log_priors)
+        weights *= (self.problem.priors / np.bincount(classes, weights))[classes]
+        return replace(gaussians, log_priors=np.log(weights))
+
+    def hold(self, gaussians: ProjectedGaussians) -> Objective:
+        """Return the objective with fixed Gaussians."""
+        return replace(self.problem.objective, form=HeldForm(gaussians))
+
+    def value(self, directions: FloatArray, gaussians: ProjectedGaussians) -> float:
+        """Return the objective of directions and the Gaussians on them."""
+        return self.hold(gaussians).value_and_gradient(directions)[0]
+
+    def describe(
+        self, prepared: Prepared, directions: FloatArray, gaussians: ProjectedGaussians
+    ) -> Problem:
+        """Return the problem with Gaussians of whole samples, whose projection is `gaussians`.
+
+        Their moments are those of an M-step with all features, regularized, and then shifted and
+        scaled along the directions.
+        """
+        problem, form = self.problem, FORMS["diag"]
+        classes, theta = problem.gaussian_classes, form.theta(gaussians)
+        components = directions @ problem.objective.whitener.T
+
+        def memberships(block: RowBlock) -> FloatArray:
+            features = block_features(block, components, form)
+            posteriors = block_posteriors(block, features, theta, classes)[0]
+            return np.maximum(posteriors, LEAST_SHARE, out=posteriors)
+
+        whitening = prepared.whiten(0.0)[0]
+        soft = whitening.whiten(prepared.frame.soft_moments(memberships))
+        moments = whitening.regularize_whitened(soft)[0]
+        moments = match_projection(moments, directions, gaussians)
+        objective = replace(problem.objective, moments=moments, log_priors=gaussians.log_priors)
+        return replace(problem, objective=objective)
+
+
+def match_projection(
+    moments: Moments, directions: FloatArray, gaussians: ProjectedGaussians
+) -> Moments:
+    """Return moments whose projection on directions D (q, R) has the given means and variances.
+
+    With W the pseudoinverse of D, samples are mapped by I + W (diag(r) - I) D, where r are the
+    ratios of standard deviations, which scales their scores by r.
     """
-    objective = problem.objective
-    directions, history, n_evaluations = start, [objective.value(start)], 0
+    inverse = np.linalg.pinv(directions)  # (R, q)
+    variances = np.einsum("qr,crs,qs->cq", directions, moments.covariances, directions)
+    ratios = np.sqrt(gaussians.variances / variances)
+    maps = np.eye(len(inverse)) + (inverse * (ratios - 1)[:, None]) @ directions  # (C, R, R)
+    shifts = gaussians.means - moments.means @ directions.T
+    return replace(
+        moments,
+        means=moments.means + shifts @ inverse.T,
+        covariances=maps @ moments.covariances @ maps.transpose(0, 2, 1),
+    )
+
+
+def alternate(
+    mixture: SubspaceMixture, start: FloatArray, *, n_steps: int, max_iter: int, tol: float
+) -> tuple[SolverResult, ProjectedGaussians]:
+    """Alternate optimization steps and EM until the objective changes by less than `tol`.
+
+    The history contains the objective after each EM.
+    """
+    directions = start
+    gaussians = mixture.fit(directions, mixture.problem.objective.gaussians(directions))
+    history, n_evaluations = [mixture.value(directions, gaussians)], 0
     for _ in range(max_iter):
-        fixed_objective = replace(objective, form=HeldForm(objective.gaussians(directions)))
-        step = maximize(fixed_objective, directions, max_iter=n_steps, tol=tol)
+        step = maximize(mixture.hold(gaussians), directions, max_iter=n_steps, tol=tol)
         # the length of directions matters only while the Gaussians are fixed
-        directions = normalize_rows(step.directions)
-        history.append(objective.value(directions))
+        scale = 1 / np.linalg.norm(step.directions, axis=1)
+        directions = scale[:, None] * step.directions
+        rescaled = replace(
+            gaussians, means=scale * gaussians.means, variances=scale**2 * gaussians.variances
+        )
+        gaussians = mixture.fit(directions, rescaled)
+        history.append(mixture.value(directions, gaussians))
         n_evaluations += step.n_evaluations
         if abs(history[-1] - history[-2]) < tol:
             break
     settled = max_iter == 0 or abs(history[-1] - history[-2]) < tol
     message = CONVERGED if settled else MAX_ITER
     n_iter = len(history) - 1
-    return SolverResult(directions, history[-1], n_iter, n_evaluations, settled, history, message)
+    result = SolverResult(directions, history[-1], n_iter, n_evaluations, settled, history, message)
+    return result, gaussians
 
 
 class AlternatingComponents(ProjectionMixin, Baseline):
@@ -69,14 +175,21 @@ class AlternatingComponents(ProjectionMixin, Baseline):
 
     .. math::
 
-        \sum_i \log \frac{\pi_{y_i} N(V^\top x_i; m_{y_i}, S_{y_i})}
-                         {\sum_k \pi_k N(V^\top x_i; m_k, S_k)}
+        \sum_i \log \frac{\pi_{y_i} f_{y_i}(V^\top x_i)}{\sum_k \pi_k f_k(V^\top x_i)}, \qquad
+        f_k(z) = \sum_g w_{kg} N(z; m_{kg}, S_{kg}),
 
-    with the projected means :math:`m_k` and variances :math:`S_k` held fixed, and then estimates
-    these again by maximum likelihood on the new components. The gradient ignores that the Gaussians
-    will change, and the second step maximizes a different likelihood, so an iteration can
-    *decrease* the objective; see `loss_curve_`. The method is included to demonstrate this. For
-    applications, use `OPGDClassifier`.
+    with the mixtures :math:`f_k` of the classes held fixed, and then fits these again on the new
+    components, by EM from the previous ones. For one Gaussian per class and labeled samples, EM is
+    the maximum likelihood estimate. The gradient ignores that the mixtures will change, and EM
+    maximizes a different likelihood, so an iteration can *decrease* the objective; see
+    `loss_curve_`. The method is included to demonstrate this. For applications, use
+    `OPGDClassifier`.
+
+    Unlabeled samples (see `unlabeled`) take part in EM with their posterior probabilities, and in
+    the objective with the largest posterior probability of a Gaussian, as in `OPGDSemiSupervised`.
+    Of the reference, pairwise constraints (two samples of the same, unknown class) are not
+    implemented, covariances :math:`S_{kg}` are diagonal as in OPGD, and gradient steps are those of
+    L-BFGS.
 
     Parameters
     ----------
@@ -84,10 +197,15 @@ class AlternatingComponents(ProjectionMixin, Baseline):
         Number of components, from 1 to n_features. None means
         ``min(n_features, max(2, n_classes - 1))``.
     n_subclasses : int, dict or "auto", default=1
-        Number of Gaussians per class, as in `OPGDClassifier`. Classes are split once, by k-means;
-        the reference runs EM on the components, which is the same for one Gaussian per class.
+        Number of Gaussians per class, as in `OPGDClassifier`. EM starts from k-means clusters in
+        each class.
     n_steps : int, default=1
         Number of optimization steps (L-BFGS, the first along the gradient) in each iteration.
+    n_em_steps : int, default=10
+        Maximum number of EM steps in each iteration.
+    unlabeled : label, default=None
+        Label in `y` that marks unlabeled samples, such as -1. None means that all samples are
+        labeled.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
@@ -136,6 +254,8 @@ class AlternatingComponents(ProjectionMixin, Baseline):
         *,
         n_subclasses: Any = 1,
         n_steps: int = 1,
+        n_em_steps: int = 10,
+        unlabeled: Any = None,
         priors: Any = None,
         max_iter: int = 100,
         tol: float = 1e-6,
@@ -143,27 +263,43 @@ class AlternatingComponents(ProjectionMixin, Baseline):
         self.n_components = n_components
         self.n_subclasses = n_subclasses
         self.n_steps = n_steps
+        self.n_em_steps = n_em_steps
+        self.unlabeled = unlabeled
         self.priors = priors
         self.max_iter = max_iter
         self.tol = tol
 
     def _check_parameters(self) -> None:
         check_integer("n_steps", self.n_steps, 1)
+        check_integer("n_em_steps", self.n_em_steps, 1)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
+        if np.ndim(self.unlabeled) or isinstance(self.unlabeled, Mapping | Set):
+            raise TypeError(f"unlabeled must be a single label or None, got {self.unlabeled!r}.")
+
+    def _check_labeled(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[AnyArray, AnyArray, IntArray, FloatArray | None]:
+        if self.unlabeled is None:
+            return super()._check_labeled(X, y, sample_weight)
+        X, labels = self._check_X_y(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        if weights is not None:
+            X, labels, weights = X[weights > 0], labels[weights > 0], weights[weights > 0]
+        return X, *encode_partly_labeled(labels, self.unlabeled), weights
+
+    def _prepare(self, engine: RowEngine, n_classes: int) -> Prepared:
+        frame = frame_samples(engine)
+        return Prepared(frame, estimate_class_moments(frame, n_classes, n_rounds=0)[0])
 
     def _solve(self, task: Task) -> Solution:
-        problem = pose(
-            task.prepared,
-            task.priors,
-            n_subclasses=check_n_subclasses(self.n_subclasses, task.classes),
-            covariance_type="diag",
-        )
+        problem = self._pose(task)
         rank = problem.coordinates.rank
         default = default_n_components(rank, len(task.classes))
         n_components, notes = count_components(self.n_components, problem.frame, rank, default)
-        result = alternate(
-            problem,
+        mixture = SubspaceMixture(problem, self.n_em_steps)
+        result, gaussians = alternate(
+            mixture,
             normalize_rows(lda_axes(problem.classes, n_components)),
             n_steps=self.n_steps,
             max_iter=self.max_iter,
@@ -175,4 +311,20 @@ class AlternatingComponents(ProjectionMixin, Baseline):
                 "may never converge; see loss_curve_.",
                 ConvergenceWarning,
             )
+        if problem.objective.engine.partly_labeled or len(gaussians.means) > len(task.classes):
+            problem = mixture.describe(task.prepared, result.directions, gaussians)
         return Solution(problem, *order_result(problem, result), notes)
+
+    def _pose(self, task: Task) -> Problem:
+        """Return the problem; classes are split into Gaussians by their labeled samples."""
+        prepared, numbers = task.prepared, check_n_subclasses(self.n_subclasses, task.classes)
+        engine = prepared.frame.engine
+        if engine.partly_labeled:
+            labeled = engine.select_rows(engine.find_rows(lambda labels: labels >= 0))
+            prepared = replace(prepared, frame=replace(prepared.frame, engine=labeled))
+        problem = pose(prepared, task.priors, n_subclasses=numbers, covariance_type="diag")
+        if not engine.partly_labeled:
+            return problem
+        targets = Mixed(problem.gaussian_classes)
+        objective = replace(problem.objective, engine=engine, targets=targets)
+        return replace(problem, frame=task.prepared.frame, objective=objective)

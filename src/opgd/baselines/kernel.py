@@ -30,12 +30,14 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
     .. math::
 
         \sum_{i : y_i = k} w_i \log
-            \frac{\sum_j w_j N(x_i; x_j, h_k^2 \Sigma_W)}{\sum_j w_j},
+            \frac{\sum_{j \ne i} w_j N(x_i; x_j, h_k^2 \Sigma_W)}{\sum_{j \ne i} w_j},
 
-    with sums over the samples :math:`j` of the class that differ from :math:`x_i`, among sixteen
-    multiples, from 1/8 to 4, of the bandwidth that is best for Gaussian samples. The method
-    assumes nothing about the shape of the classes and therefore needs many samples, as a rule
-    several times more for each additional feature. The fitted model stores all training samples.
+    with sums over the other samples :math:`j` of the class, among sixteen multiples, from 1/8 to 4,
+    of the reference bandwidth, which is best for Gaussian samples. Equal samples count as half a
+    reference bandwidth apart in each dimension, since ties would make the likelihood unbounded for
+    narrow kernels. The method assumes nothing about the shape of the classes and therefore needs
+    many samples, as a rule several times more for each additional feature. The fitted model stores
+    all training samples.
 
     The reference treats kernels and smoothing in general; the shape :math:`\Sigma_W`, common to all
     classes, and the selection of :math:`h_k` are choices made here. The R package ``ks`` estimates

@@ -26,9 +26,9 @@ class KernelNaiveBayes(PosteriorClassifier):
                               {\sum_{i : y_i = k} w_i},
 
     where :math:`w_i` are sample weights. Each bandwidth :math:`h_{kj}` maximizes the leave-one-out
-    likelihood of class :math:`k` and feature :math:`j`, in which a sample has no part of the
-    density at its own value. Samples with the same value are left out as well: with ties, which
-    rounded features have, the likelihood would be unbounded for narrow kernels. As in
+    likelihood of class :math:`k` and feature :math:`j`. In it, equal values count as half a
+    reference bandwidth apart, since with ties, which rounded features have, the likelihood would be
+    unbounded for narrow kernels; see `KernelDiscriminantAnalysis`. As in
     `sklearn.naive_bayes.GaussianNB`, features are assumed to be independent within classes, but
     their densities can have any shape. The fitted model stores all training samples.
 

@@ -25,6 +25,10 @@ from opgd.comparison.splits import Split, make_inner_splitter, make_outer_splits
 from opgd.comparison.weights import uses_weights
 from opgd.core.types import FloatArray
 
+TRIAL_SHARE = 1 / 8
+MIN_SAMPLES_TO_TRY = 800
+"""With fewer training samples, methods are not tried on few of them before the first split."""
+
 
 def compare(
     X: Any,
@@ -77,7 +81,8 @@ def compare(
         - "paper": "LDA", "RDA", "SAVE", "CPCDA", "MDA", "OPGD" (with hyperparameters selected as in
           the paper's Section 4) and "OPGD, all settings"; this was the default in opgd 0.1.0;
         - "all": all of these, and "FDA", "KDA", "kernel NB", "LR pursuit", "GM pursuit",
-          "informative" and "alternating";
+          "informative", "informative, samples" and "alternating"; with more than some hundred
+          samples, set a `budget`, since some of them are slow;
         - list: some of these names (case, spaces and punctuation do not matter) and classifiers,
           which are named after their class;
         - dict: classifiers by name.
@@ -100,8 +105,10 @@ def compare(
     budget : float, default=None
         Seconds for the fits of each method. Before each split except the first, a method is stopped
         if its time so far plus its mean time per split exceeds the budget. Its remaining splits
-        have the status "skipped". A fit is never interrupted, so that the first split may exceed
-        the budget. With a budget, parallel processes share the methods of one split at a time.
+        have the status "skipped". A fit is never interrupted; instead, with 800 training samples or
+        more, each method is first fitted to an eighth of them, and is skipped altogether if eight
+        times the time of this fit exceeds the budget. With a budget, parallel processes share the
+        methods of one split at a time.
     n_jobs : int, default=None
         Number of parallel processes over methods and splits. None means 1, -1 all cores.
     random_state : int, RandomState instance or None, default=None
@@ -116,8 +123,9 @@ def compare(
         One row per method and split, with columns `method`, `split`, `error`, `log_loss` (NaN for
         classifiers without `predict_proba`), `seconds` (time of the fit, including the selection of
         hyperparameters), `parameters` (the selected hyperparameters), `balanced_accuracy`,
-        `n_train`, `n_test` (numbers of samples) and `status` ("ok", "failed" or "skipped"). If a
-        fit fails, a warning is issued and its results are NaN.
+        `n_train`, `n_test` (numbers of samples), `status` ("ok", "failed" or "skipped") and
+        `reason` (why a fit failed or was skipped). If a fit fails, a warning is issued and its
+        results are NaN.
 
     See Also
     --------
@@ -179,11 +187,13 @@ class Comparison:
         self.budget, self.n_jobs = budget, n_jobs
         self.filled = filled  # methods for which missing values are replaced
         self.seconds: dict[str, list[float]] = {name: [] for name in candidates}
+        self.too_slow: dict[str, str] = {}  # reasons, by method
 
     def evaluate_all(self, verbose: int) -> list[dict[str, Any]]:
         """Return the rows of the table, by split and method."""
         numbers = list(range(len(self.splits)))
         rounds = [numbers] if self.budget is None else [[number] for number in numbers]
+        self._try_methods()
         rows = []
         total = len(numbers) * len(self.candidates)
         with Progress("Comparing", enabled=verbose > 0) as bar:
@@ -209,10 +219,34 @@ class Comparison:
                 self.seconds[task[0]].append(outcome["seconds"])
             yield *task, outcome
 
+    def _try_methods(self) -> None:
+        """Fit all methods to few samples, and note those that are too slow for the budget."""
+        if self.budget is None or len(self.splits[0][0]) < MIN_SAMPLES_TO_TRY:
+            return
+        train, test = self.splits[0]
+        few = train[:: round(1 / TRIAL_SHARE)]
+        trial = few, test[: len(few)]
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(evaluate)(candidate, *self.data, trial)
+            for candidate in self.candidates.values()
+        )
+        for name, outcome in zip(self.candidates, results, strict=True):
+            expected = outcome["seconds"] * len(train) / len(few)
+            if expected > self.budget:
+                self.too_slow[name] = (
+                    f"a fit to {len(few)} of {len(train)} samples took {outcome['seconds']:.3g} s, "
+                    f"the budget is {self.budget:g} s"
+                )
+
     def _exceeds_budget(self, name: str) -> bool:
         """Return whether the next fit of a method is expected to end after its budget."""
         spent = self.seconds[name]
-        return bool(self.budget and spent and sum(spent) + np.mean(spent) > self.budget)
+        if self.budget and spent and sum(spent) + np.mean(spent) > self.budget:
+            self.too_slow[name] = (
+                f"{len(spent)} of {len(self.splits)} splits took {sum(spent):.3g} s, "
+                f"the budget is {self.budget:g} s"
+            )
+        return name in self.too_slow
 
     def _make_row(self, name: str, number: int, outcome: dict[str, Any] | None) -> dict[str, Any]:
         results = dict(EMPTY) if outcome is None else dict(outcome)
@@ -222,7 +256,9 @@ class Comparison:
         train, test = self.splits[number]
         status = "skipped" if outcome is None else "failed" if failure else "ok"
         sizes = {"n_train": len(train), "n_test": len(test)}
-        return {"method": name, "split": number, **results, **sizes, "status": status}
+        reason = self.too_slow[name] if outcome is None else failure
+        row = {"method": name, "split": number, **results, **sizes}
+        return row | {"status": status, "reason": reason}
 
 
 def _convert_samples(X: Any, estimators: Any) -> Any:

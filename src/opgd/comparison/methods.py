@@ -36,6 +36,7 @@ NOT_BY_DEFAULT = ("NCA + k-NN",)
 """Usual methods that are compared only if they are named: time quadratic in the samples."""
 MAX_SUBCLASSES = 5
 MAX_PURSUIT_COMPONENTS = 3
+SAMPLE_ITERATIONS = 50
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 N_TREES = 200
 
@@ -162,6 +163,10 @@ def further_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimato
         "LR pursuit": search(LikelihoodRatioPursuit(), n_components=small_counts),
         "GM pursuit": search(GaussianMixturePursuit(), n_components=small_counts),
         "informative": search(InformativeComponents(), n_components=counts),
+        "informative, samples": search(
+            InformativeComponents(centers="samples", max_iter=SAMPLE_ITERATIONS),
+            n_components=[number for number in (1, 2, 5) if number <= n_features],
+        ),
         "alternating": search(AlternatingComponents(), n_components=counts),
     }
 

@@ -175,8 +175,9 @@ class ComponentsDisplay:
         sizes = table["n_clusters"][order]
         shown = list(dict.fromkeys(["bic", "icl", estimator.criterion]))
         curves = [Curve(name.upper(), sizes, table[name][order]) for name in shown]
-        place = np.flatnonzero(table["n_clusters"] == estimator.n_clusters_)[0]
-        chosen = float(estimator.n_clusters_), float(table[estimator.criterion][place])
+        n_gaussians = len(estimator.means_)
+        place = np.flatnonzero(table["n_clusters"] == n_gaussians)[0]
+        chosen = float(n_gaussians), float(table[estimator.criterion][place])
         panel = Panel("criterion (less is better)", curves, chosen=chosen)
         return cls([panel], "number of clusters")._plot_if(draw, ax)
 

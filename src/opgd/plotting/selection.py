@@ -64,7 +64,7 @@ class SelectionDisplay:
                 "The model was fitted by an earlier version; fit it again, or use "
                 "ComponentsDisplay.from_mixture."
             )
-        display = cls(_make_panels(table, estimator.criterion, estimator.n_clusters_))
+        display = cls(_make_panels(table, estimator.criterion, len(estimator.means_)))
         return display.plot(ax) if draw else display
 
     def plot(self, ax: Any = None) -> Self:

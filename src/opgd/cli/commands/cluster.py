@@ -141,7 +141,7 @@ def _describe_selection(mixture: Any, criterion: str) -> list[str]:
     table = mixture.selection_
     if len(table["n_clusters"]) == 1:
         return []
-    chosen = list(table["n_clusters"]).index(mixture.n_clusters_)
+    chosen = list(table["n_clusters"]).index(len(mixture.means_))
     columns = (table[key] for key in ("n_clusters", "selected_by", "smallest"))
     lines = [
         f"{number}: {criterion} {value - table['selected_by'][chosen]:+.0f}, smallest cluster "
@@ -155,7 +155,7 @@ def _describe_selection(mixture: Any, criterion: str) -> list[str]:
 def _summarize_clusters(mixture: Any, training: "Training", criterion: str) -> dict[str, Any]:
     """Return a summary of the training rows for the model file."""
     sizes = [int((mixture.labels_ == k).sum()) for k in range(mixture.n_clusters_)]
-    chosen = list(mixture.selection_["n_clusters"]).index(mixture.n_clusters_)
+    chosen = list(mixture.selection_["n_clusters"]).index(len(mixture.means_))
     return {
         "rows": len(training.X),
         "rows_left_out": training.n_left_out,
