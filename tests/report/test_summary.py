@@ -244,3 +244,17 @@ def test_cells_that_a_pipeline_filled_are_counted(wine):
     table = summarize(pipeline, X, wine.target, cv=0).table
     assert [(column.name, column.n_missing) for column in table.listed] == [("ash", 2)]
     assert table.treatment == "Missing cells were filled before the fit."
+
+
+def test_merged_clusters_are_counted_once(rng):
+    long = rng.normal(size=(300, 2)) * [6, 0.5]
+    long[:, 1] += 0.1 * long[:, 0] ** 2  # a bow, which takes several Gaussians
+    X = np.vstack([long, rng.normal(size=(100, 2)) - [0, 12]])
+    mixture = OPGDMixture(4, merge=2, random_state=0).fit(X)
+    found = summarize(mixture, X)
+    assert len(mixture.projected_means_) == 4
+    assert found.groups == ["cluster 0", "cluster 1"]
+    assert found.clusters.sizes == np.bincount(mixture.labels_).tolist()
+    assert found.clusters.selection[found.clusters.chosen]["n_clusters"] == 4
+    assert len(found.page["gaussians"]["groups"]) == 4
+    assert len(found.profiles.lines) == 2
