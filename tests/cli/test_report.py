@@ -45,6 +45,17 @@ def test_a_report_shows_the_results_of_a_comparison(files):
     assert_refused(refused, ["'new.csv'", "opgd compare -o", "'method'"])
 
 
+def test_a_report_is_named_after_the_table_and_other_extensions_are_refused(files):
+    arguments = ["report", "model.opgd", "new.csv", "--cv", 0, "--no-usual", "-o"]
+    run_ok(*arguments, "x.html")
+    page = Path("x.html").read_text("utf-8")
+    assert "<title>new.csv: kind</title>" in page
+    assert "A model that predicts kind (" in page
+    refused = run(*arguments, "x.docx")
+    assert_refused(refused, ["x.docx", ".html or .pdf"])
+    assert not Path("x.docx").exists()
+
+
 def test_reports_of_hostile_names_hold_no_markup(folder):
     evil = "</script><img src=x onerror=alert(1)>"
     table = (

@@ -133,11 +133,9 @@ def test_reports_show_the_columns_of_the_table(summary, model):
 
 def test_reports_show_loadings_of_encoded_columns_and_the_encoding(summary, model, tmp_path):
     assert summary.columns == model[:-1].get_feature_names_out().tolist()
-    assert [column for column, *_ in summary.table] == list(X.columns)
-    missing = int(X.drop(columns="comment").isna().sum().sum())
-    fact = dict(summary.facts)["Missing cells"]
-    assert fact.startswith(f"{missing} of ")
-    assert fact.endswith("filled before the fit")
+    assert [column.name for column in summary.table.listed] == list(X.columns)
+    assert summary.table.n_missing == int(X.drop(columns="comment").isna().sum().sum())
+    assert summary.table.treatment.endswith("filled before the fit.")
     path = write_report(model, X, Y, path=tmp_path / "r.html", cv=0)
     text = path.read_text("utf-8")
     assert "Columns of the table" in text
@@ -180,7 +178,7 @@ def test_arrays_have_no_original_columns(rng):
     pipeline = make_pipeline(PCA(2), OPGDClassifier(1)).fit(rows, labels)
     summary = summarize(pipeline, rows, labels, cv=2)
     assert summary.page["originals"] == []
-    assert summary.table == []
+    assert summary.table.listed == []
     assert summary.columns == ["pca0", "pca1"]
 
 
@@ -199,8 +197,8 @@ def test_pipelines_with_missing_values_work_everywhere(tmp_path):
         path = write_report(pipeline, X, Y, path=tmp_path / "report.html", cv=2)
     page = read_page_data(path)
     assert np.all(np.isfinite(unpack(page["axes"][0])))
-    columns = {column["name"]: unpack(column) for column in page["columns"]}
-    assert np.isnan(columns["age"]).sum() == X["age"].isna().sum()
+    age = next(column for column in page["columns"] if column["name"] == "age")
+    assert unpack(age["missing"]).tolist() == np.flatnonzero(X["age"].isna()).tolist()
     ProjectionDisplay.from_estimator(pipeline, X, Y, draw=False)
     assert LoadingsDisplay.from_estimator(pipeline, X, draw=False).columns
     save_model(pipeline, tmp_path / "model")

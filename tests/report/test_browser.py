@@ -224,8 +224,9 @@ def test_ranges_of_parallel_coordinates_select_rows(tab, rows, model):
     area = tab.show("#parallel-plot")
     x, top, bottom = area["x"] + 44, area["y"] + 40, area["y"] + area["height"] - 26
     tab.drag((x, top - 2), (x + 3, (top + bottom) / 2))
-    low, high = tab.ask("() => opgdReport.rows.axes[0].frame")
+    frame = tab.ask("() => opgdReport.rows.axes[0].frame")
     score = model.transform(rows[0])[:, 0] - model.components_[0] @ model._coordinates.center
+    low, high = max(frame[0], score.min()), min(frame[1], score.max())
     share = (score - low) / (high - low)
     selected = np.isin(np.arange(178), tab.ask(SELECTED))
     assert np.array_equal(

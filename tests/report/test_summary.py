@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix, log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -192,6 +193,12 @@ def test_wrong_rows_of_a_test_set_are_listed(wine):
         row.label_probability for row in found.wrong
     )
     assert all(method.n_splits == 1 for method in found.comparison)
+    ours, best = (
+        min(method.mean for method in found.comparison if (method.name == "this model") == is_ours)
+        for is_ours in (True, False)
+    )
+    side = "equals" if ours == best else "higher" if ours > best else "lower"
+    assert any(text.startswith("Its error") and side in text for text in found.findings)
 
 
 def test_large_tables_are_not_compared_and_the_report_says_so(model, wine, monkeypatch):
@@ -228,3 +235,26 @@ def test_profiles_show_words_of_the_table():
         table["tenure_months"][labels == 1].mean(), rel=1e-3
     )
     assert not any(name.startswith("plan=") for name in profiles)
+
+
+def test_cells_that_a_pipeline_filled_are_counted(wine):
+    X = wine.data.copy()
+    X.iloc[[3, 9], 2] = np.nan
+    pipeline = make_pipeline(SimpleImputer(), OPGDClassifier(2)).fit(X, wine.target)
+    table = summarize(pipeline, X, wine.target, cv=0).table
+    assert [(column.name, column.n_missing) for column in table.listed] == [("ash", 2)]
+    assert table.treatment == "Missing cells were filled before the fit."
+
+
+def test_merged_clusters_are_counted_once(rng):
+    long = rng.normal(size=(300, 2)) * [6, 0.5]
+    long[:, 1] += 0.1 * long[:, 0] ** 2  # a bow, which takes several Gaussians
+    X = np.vstack([long, rng.normal(size=(100, 2)) - [0, 12]])
+    mixture = OPGDMixture(4, merge=2, random_state=0).fit(X)
+    found = summarize(mixture, X)
+    assert len(mixture.projected_means_) == 4
+    assert found.groups == ["cluster 0", "cluster 1"]
+    assert found.clusters.sizes == np.bincount(mixture.labels_).tolist()
+    assert found.clusters.selection[found.clusters.chosen]["n_clusters"] == 4
+    assert len(found.page["gaussians"]["groups"]) == 4
+    assert len(found.profiles.lines) == 2

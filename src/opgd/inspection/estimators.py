@@ -85,7 +85,7 @@ def get_group_names(estimator: Any) -> list[str]:
     """Return the names of the classes or clusters, not shortened."""
     if has_classes(estimator):
         return [str(label) for label in estimator.classes_.tolist()]
-    return [f"cluster {k}" for k in range(get_gaussian_groups(estimator).max() + 1)]
+    return [f"cluster {k}" for k in range(estimator.n_clusters_)]
 
 
 def name_fitted_model(estimator: Any) -> str:

@@ -107,7 +107,7 @@ def summarize_clusters(
         from_start=from_start,
         n_moved=None if from_start is None else int(from_start.sum() - np.trace(from_start)),
         selection=[{key: float(table[key][i]) for key in keys} for i in range(len(table["bic"]))],
-        chosen=int(np.flatnonzero(table["n_clusters"] == n_clusters)[0]),
+        chosen=int(np.flatnonzero(table["n_clusters"] == len(mixture.projected_means_))[0]),
         known=None if known is None else _cross_known(known, codes, n_known, n_clusters),
         rand_index=None if known is None else _compute_rand_index(known, codes),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgd.core.types import AnyArray
-from opgd.inspection.pipelines import Unwrapped
+from opgd.inspection.pipelines import OriginalColumns, Unwrapped
 
 MAX_COLUMNS = 200
 
@@ -38,27 +38,38 @@ class Columns:
         return any(column.features != [column.name] for column in self.listed)
 
 
-def describe_columns(unwrapped: Unwrapped, cells: AnyArray, names: list[str]) -> Columns:
-    """Return the columns of a table encoder, or those with missing cells without one."""
+AVERAGED = "The model averages over the possible values of missing cells."
+FILLED = "Missing cells were filled before the fit."
+
+
+def describe_columns(
+    unwrapped: Unwrapped, cells: AnyArray, names: list[str], originals: OriginalColumns | None
+) -> Columns:
+    """Return the columns of a table encoder, or those with missing cells without one.
+
+    `cells` are the features of the model, `originals` the columns before the steps of a pipeline.
+    """
     in_model = np.isnan(cells).sum(axis=0)
-    averaged = "The model averages over the possible values of missing cells."
     if unwrapped.table is None:
+        columns, gaps = names, in_model
+        if originals is not None:
+            columns = originals.names
+            gaps = np.array([column.missing.sum() for column in originals.cells])
         listed = [
-            TableColumn(name, "number", "", int(number), [name])
-            for name, number in zip(names, in_model, strict=True)
+            TableColumn(name, "", "", int(number), [name])
+            for name, number in zip(columns, gaps, strict=True)
             if number
         ]
-        treatment = averaged if listed else ""
-        if unwrapped.steps is not None and not listed:
-            treatment = "Missing cells, if there were any, were filled before the fit."
-        n_missing, n_cells = int(in_model.sum()), cells.size
-        return Columns(listed[:MAX_COLUMNS], len(names), len(names), n_missing, n_cells, treatment)
-    listed = [
-        TableColumn(entry.column, entry.kind, entry.action, entry.n_missing, list(entry.outputs))
-        for entry in unwrapped.table
-    ]
+        n_columns, n_cells = len(columns), len(cells) * len(columns)
+    else:
+        listed = [
+            TableColumn(
+                entry.column, entry.kind, entry.action, entry.n_missing, list(entry.outputs)
+            )
+            for entry in unwrapped.table
+        ]
+        n_columns = len(listed)
+        n_cells = unwrapped.table.n_rows * sum(1 for column in listed if column.features)
     n_missing = sum(column.n_missing for column in listed if column.features)
-    n_cells = unwrapped.table.n_rows * sum(1 for column in listed if column.features)
-    filled = "Missing cells were filled before the fit."
-    treatment = "" if not n_missing else averaged if in_model.any() else filled
-    return Columns(listed[:MAX_COLUMNS], len(listed), len(names), n_missing, n_cells, treatment)
+    treatment = "" if not n_missing else AVERAGED if in_model.any() else FILLED
+    return Columns(listed[:MAX_COLUMNS], n_columns, len(names), n_missing, n_cells, treatment)

@@ -3,16 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from sklearn.utils import check_consistent_length
-
 from opgd._utils.validation import check_integer
-from opgd.inspection.estimators import check_rows, complete_rows, has_classes
-from opgd.inspection.labels import encode_any, encode_classes
-from opgd.inspection.pipelines import read_original_columns, unwrap_with_axes
-from opgd.report.page_data import Picture, make_page_data
+from opgd.inspection.estimators import has_classes
+from opgd.inspection.pipelines import unwrap_with_axes
+from opgd.report.page_data import make_page_data
+from opgd.report.picture import make_picture
 from opgd.report.report_file import make_frame
-from opgd.report.rows import get_row_names
 
 MAX_ROWS = 10_000
 HEIGHT = 780
@@ -97,33 +93,11 @@ def explore(
     check_integer("max_rows", max_rows, 1)
     check_integer("height", height, 100)
     unwrapped = unwrap_with_axes(estimator)
-    model, features = unwrapped.estimator, unwrapped.encode(X)
-    rows = check_rows(model, features, y)
-    is_mixture = not has_classes(model)
-    probabilities = model.predict_proba(features)
-    known, known_names = None, list[str]()
-    labels = None
-    predicted = np.argmax(probabilities, axis=1)
-    if is_mixture:
-        predicted = np.asarray(model.predict(features), dtype=np.intp)
-        if y is not None:
-            check_consistent_length(rows, y)
-            known_names, known = encode_any(y)
-    else:
-        labels = predicted if y is None else encode_classes(model, y)
-    picture = Picture(
-        rows=complete_rows(model, rows),
-        cells=rows,
-        originals=read_original_columns(unwrapped, X),
-        labels=labels,
-        predicted=predicted,
-        uncertainty=1 - probabilities.max(axis=1),
-        typicality=model.typicality(features),
-        known=known,
-        known_names=known_names,
-        names=get_row_names(X, np.arange(len(rows))),
-    )
-    page = make_page_data(model, picture, max_rows, with_tour=False)
+    model = unwrapped.estimator
+    picture = make_picture(unwrapped, X, unwrapped.encode(X), y)
+    page = make_page_data(model, picture, max_rows, with_tour=False) | {"profile": None}
     title = type(model).__name__
-    context = _Context(title, is_mixture, len(model.components_), page | {"profile": None})
+    context = _Context(
+        title, not has_classes(model), len(model.components_), page | {"profile": None}
+    )
     return Exploration(title, page["n_drawn"], height, render_projection(context))

@@ -1,6 +1,5 @@
 """Plain data for the scripts of the page: packed rows, names, Gaussians, group means, the tour."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,12 @@ from opgd.inspection.frames import choose_frame
 from opgd.inspection.group_means import GroupMeans, compute_group_means
 from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
 from opgd.inspection.palette import STYLES
-from opgd.inspection.pipelines import OriginalColumns
 from opgd.inspection.projected import make_outlines
 from opgd.inspection.regions import compute_region_radius
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
 from opgd.inspection.tour import compute_principal_axes
+from opgd.report.picture import Picture
 from opgd.report.rows import (
     pack,
     pack_centered,
@@ -42,28 +41,6 @@ MAX_PROFILED = 60
 MAX_PROFILED_GROUPS = 100
 LEVEL = 0.9
 """Probability inside of the ellipses."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """All rows with their labels, predictions and names."""
-
-    rows: AnyArray  # without missing values
-    cells: AnyArray  # nan where missing
-    originals: OriginalColumns | None  # columns before the steps of a pipeline
-    labels: IntArray | None  # class codes, -1 if unlabeled; None for a mixture
-    predicted: IntArray  # class or cluster, -1 for noise
-    uncertainty: FloatArray
-    typicality: FloatArray
-    known: IntArray | None  # codes of the classes that were passed with a mixture
-    known_names: list[str]
-    names: list[str] | None
-    pair: tuple[int, int] = (0, 1)  # groups whose differences are shown first
-
-    @property
-    def groups(self) -> IntArray:
-        """Class or cluster of each row."""
-        return self.predicted if self.labels is None else self.labels
 
 
 def make_page_data(

@@ -7,21 +7,17 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from opgd._utils.validation import check_integer
-from opgd.core.types import FloatArray, IntArray
 from opgd.inspection.cluster_columns import ClusterProfiles, profile_clusters_by_column
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.estimators import (
-    check_rows,
-    complete_rows,
     get_column_names,
     get_group_names,
     has_classes,
     name_fitted_model,
 )
 from opgd.inspection.evaluation import Evaluation
-from opgd.inspection.labels import encode_any
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
-from opgd.inspection.pipelines import read_original_columns, unwrap_with_axes
+from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.predicted_curves import Curves
 from opgd.inspection.tables import (
     Clusters,
@@ -33,11 +29,11 @@ from opgd.inspection.tables import (
 )
 from opgd.report import words
 from opgd.report.columns import Columns, describe_columns
-from opgd.report.page_data import Picture, make_page_data
+from opgd.report.facts import list_facts, list_parameters, list_shares
+from opgd.report.page_data import make_page_data
 from opgd.report.performance import LabeledData, Performance, assess
-from opgd.report.rows import get_row_names
+from opgd.report.picture import make_picture
 
-MAX_VALUE_LENGTH = 300
 USUAL = "usual"
 NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "")
 
@@ -102,83 +98,59 @@ def summarize(
     is_mixture = not has_classes(estimator)
     _check_arguments(is_mixture, y, X_test, y_test, groups, comparison)
     table, X = X, unwrapped.encode(X)
-    rows = check_rows(estimator, X, y)
-    check_consistent_length(rows, groups)
-    probabilities = estimator.predict_proba(X)
-    performance, codes = NO_PERFORMANCE, np.full(len(rows), -1, dtype=np.intp)
-    known, known_names = None, list[str]()
-    if is_mixture:
-        if y is not None:
-            known_names, known = encode_any(y)
-    else:
-        train = LabeledData.make(estimator, X, y, table)
-        codes = train.codes
-        test = None
+    picture = make_picture(unwrapped, table, X, y)
+    check_consistent_length(picture.rows, groups)
+    codes, performance = np.full(len(picture.rows), -1, dtype=np.intp), NO_PERFORMANCE
+    if picture.labels is not None:
+        codes, test = picture.labels, None
         if X_test is not None:
             test = LabeledData.make(estimator, unwrapped.encode(X_test), y_test, X_test)
         performance = assess(
             estimator,
-            train,
+            LabeledData.make(estimator, X, y, table),
             test,
             cv=cv,
             groups=groups,
             steps=unwrapped.steps,
             comparison=comparison,
         )
-    predicted = _predict_groups(estimator, X, probabilities)
-    names = get_row_names(table, np.arange(len(rows)))
-    typicality = estimator.typicality(X)
-    fitted_rows = PredictedRows(codes, probabilities, typicality, names)
+    fitted_rows = PredictedRows(codes, picture.probabilities, picture.typicality, picture.names)
     evaluated_rows = fitted_rows
     if performance.held_out is not None:
         evaluated_rows = replace(fitted_rows, probabilities=performance.held_out)
     doubtful, n_doubtful = list_doubtful_labels(evaluated_rows)
-    completed = complete_rows(estimator, rows)
-    originals = read_original_columns(unwrapped, table)
     clusters, profiles = None, None
     if is_mixture:
-        clusters = summarize_clusters(estimator, predicted, known, len(known_names))
-        profiles = profile_clusters_by_column(estimator, X, predicted, originals, unwrapped)
-    picture = Picture(
-        rows=completed,
-        cells=rows,
-        originals=originals,
-        labels=None if is_mixture else codes,
-        predicted=predicted,
-        uncertainty=1 - probabilities.max(axis=1),
-        typicality=typicality,
-        known=known,
-        known_names=known_names,
-        names=names,
-        pair=_choose_pair(performance.evaluation),
-    )
+        known = picture.known, len(picture.known_names)
+        clusters = summarize_clusters(estimator, picture.predicted, *known)
+        profiles = profile_clusters_by_column(
+            estimator, X, picture.predicted, picture.originals, unwrapped
+        )
     evaluation = performance.evaluation
-    name = type(estimator).__name__
+    picture = replace(picture, pair=_choose_pair(evaluation))
     group_names, columns = get_group_names(estimator), get_column_names(estimator)
-    target = getattr(y, "name", None)
-    target = None if target is None else str(target)
-    described = describe_columns(unwrapped, rows, columns)
-    loadings = select_largest_loadings(estimator, completed)
-    shares = _to_floats(getattr(estimator, "component_shares_", None))
-    n_noise = int(np.sum(predicted < 0))
+    target = None if getattr(y, "name", None) is None else str(y.name)
+    described = describe_columns(unwrapped, picture.cells, columns, picture.originals)
+    loadings = select_largest_loadings(estimator, picture.rows)
+    shares = list_shares(estimator)
+    n_noise = int(np.sum(picture.predicted < 0))
+    n_rows, n_features = picture.rows.shape
     findings = _list_findings(performance, profiles, n_noise)
     findings.append(words.describe_axes(loadings, columns, shares or []))
     return Summary(
         title=_make_title(title, target, group_names, is_mixture),
-        estimator=name,
+        estimator=type(estimator).__name__,
         model=name_fitted_model(estimator),
         is_mixture=is_mixture,
-        n_rows=len(rows),
-        n_features=rows.shape[1],
+        n_rows=n_rows,
+        n_features=n_features,
         n_axes=len(estimator.components_),
         groups=group_names,
         columns=columns,
-        task=words.describe_task(target, group_names, is_mixture, len(rows), described.n_columns),
+        task=words.describe_task(target, group_names, is_mixture, n_rows, described.n_columns),
         findings=findings,
-        facts=_list_facts(estimator),
-        parameters=[
-            (key, _format_value(value)) for key, value in estimator.get_params(False).items()
-        ],
+        facts=list_facts(estimator),
+        parameters=list_parameters(estimator),
         shares=shares,
         loadings=loadings,
         evaluation=evaluation,
@@ -192,11 +164,11 @@ def summarize(
         n_doubtful=n_doubtful,
         doubtful_held_out=performance.held_out is not None,
         far=list_far_rows(fitted_rows),
-        n_far=int(np.sum(typicality * len(rows) < 1)),
+        n_far=int(np.sum(picture.typicality * n_rows < 1)),
         clusters=clusters,
         profiles=profiles,
         n_noise=n_noise,
-        known_classes=known_names,
+        known_classes=picture.known_names,
         table=described,
         page=make_page_data(estimator, picture, max_rows),
     )
@@ -221,13 +193,6 @@ def _check_arguments(
         )
     if not is_mixture and y is None:
         raise ValueError("A report on a classifier needs y, the labels of X.")
-
-
-def _predict_groups(estimator: Any, X: Any, probabilities: FloatArray) -> IntArray:
-    """Return the most probable class of each row, or its cluster, -1 for noise."""
-    if has_classes(estimator):
-        return np.argmax(probabilities, axis=1)
-    return np.asarray(estimator.predict(X), dtype=np.intp)
 
 
 def _choose_pair(evaluation: Evaluation | None) -> tuple[int, int]:
@@ -261,35 +226,6 @@ def _list_findings(
     if performance.methods:
         compared = words.describe_comparison(performance.methods)
         sentences += [compared] if compared else []
+    elif performance.methods_note:  # why there are none
+        sentences.append(performance.methods_note)
     return sentences
-
-
-def _list_facts(estimator: Any) -> list[tuple[str, str]]:
-    """Return names and values that describe the fit."""
-    facts = []
-    if hasattr(estimator, "converged_"):
-        outcome = "converged" if estimator.converged_ else "not converged"
-        facts.append(("Optimization", f"{outcome} after {estimator.n_iter_} iterations"))
-    if hasattr(estimator, "log_likelihood_"):
-        facts.append(("Log-likelihood", f"{estimator.log_likelihood_:.6g}"))
-    if hasattr(estimator, "best_params_"):
-        settings = ", ".join(f"{key}={value}" for key, value in estimator.best_params_.items())
-        facts.append(("Selected parameters", settings[:MAX_VALUE_LENGTH]))
-        scoring = estimator.scoring
-        scorer = f" ({scoring})" if isinstance(scoring, str) else ""
-        facts.append((f"Cross-validation score{scorer}", f"{estimator.best_score_:.3f}"))
-        selection = estimator.summary_
-        facts.append(("Error corrected for the selection", f"{selection.corrected_error:.3f}"))
-        facts.append(("Fewer components", selection.trade_off))
-        facts.append(("Calibration temperature", f"{estimator.temperature_:.2f}"))
-        facts.append(("Share of the priors", f"{estimator.background_:.2%}"))
-    return facts
-
-
-def _to_floats(values: Any) -> list[float] | None:
-    return None if values is None else [float(value) for value in values]
-
-
-def _format_value(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= MAX_VALUE_LENGTH else text[:MAX_VALUE_LENGTH] + "…"

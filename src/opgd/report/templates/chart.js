@@ -96,11 +96,20 @@ report.makeChart = (node, options) => {
     if (outline) pen.path(outline, { stroke: style("--accent"), width: 1.5, fill: style("--veil"), close: true });
   }
 
-  let scheduled = false;
-  function draw_soon() {
+  // Draw before the next frame. While something moves, some of many rows are drawn, and all of them when it stops.
+  let scheduled = false, quick = false, rest = null;
+  function drawSoon(moving = false) {
+    quick = moving === true;
+    clearTimeout(rest);
+    if (quick) rest = setTimeout(drawSoon, 200);
     if (scheduled) return;
     scheduled = true;
-    requestAnimationFrame(() => { scheduled = false; redraw(); });
+    requestAnimationFrame(() => {
+      scheduled = false;
+      report.isQuick = quick;
+      redraw();
+      report.isQuick = false;
+    });
   }
 
   const place = (event) => {
@@ -109,18 +118,17 @@ report.makeChart = (node, options) => {
   };
   const inside = ([x, y]) => scale && x >= scale.left && x <= scale.left + scale.width && y >= scale.top && y <= scale.top + scale.height;
 
-  function setView(range) {
+  function setView(range, moving = false) {
     view = range && range[1] > range[0] && range[3] > range[2] ? range : null;
-    options.onView?.(Boolean(view));
-    draw_soon();
+    drawSoon(moving);
   }
   function zoom(factor, [px, py] = [scale.left + scale.width / 2, scale.top + scale.height / 2]) {
     const [x0, x1, y0, y1] = scale.range, cx = scale.fromX(px), cy = scale.fromY(py);
-    setView([cx + (x0 - cx) * factor, cx + (x1 - cx) * factor, cy + (y0 - cy) * factor, cy + (y1 - cy) * factor]);
+    setView([cx + (x0 - cx) * factor, cx + (x1 - cx) * factor, cy + (y0 - cy) * factor, cy + (y1 - cy) * factor], true);
   }
   function shift(range, dx, dy) {
     const ux = ((range[1] - range[0]) * dx) / scale.width, uy = ((range[3] - range[2]) * dy) / scale.height;
-    setView([range[0] - ux, range[1] - ux, range[2] + uy, range[3] + uy]);
+    setView([range[0] - ux, range[1] - ux, range[2] + uy, range[3] + uy], true);
   }
 
   function contains(polygon) {
@@ -147,7 +155,7 @@ report.makeChart = (node, options) => {
     else {
       drag.trail.push(at);
       outline = drag.kind === "lasso" ? drag.trail : makeBox(drag.from, at);
-      draw_soon();
+      drawSoon(true);
     }
   }
   function endDrag(at, event) {
@@ -159,7 +167,7 @@ report.makeChart = (node, options) => {
       const xs = [drag.from[0], at[0]].sort((a, b) => a - b), ys = [drag.from[1], at[1]].sort((a, b) => a - b);
       if (xs[1] - xs[0] > 8 && ys[1] - ys[0] > 8) return setView([scale.fromX(xs[0]), scale.fromX(xs[1]), scale.fromY(ys[1]), scale.fromY(ys[0])]);
     } else if (drag.kind !== "pan") options.onRegion?.(contains(polygon), scale);
-    draw_soon();
+    drawSoon();
   }
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -185,7 +193,7 @@ report.makeChart = (node, options) => {
     endDrag(place(event), event);
     drag = null;
   });
-  canvas.addEventListener("pointercancel", () => { drag = outline = null; draw_soon(); });
+  canvas.addEventListener("pointercancel", () => { drag = outline = null; drawSoon(); });
   canvas.addEventListener("pointerleave", (event) => { if (!drag) options.onHover?.(null, event, [-1, -1]); });
   canvas.addEventListener("dblclick", () => { if (mode() !== "none") setView(null); });
   canvas.addEventListener("wheel", (event) => {
@@ -202,8 +210,8 @@ report.makeChart = (node, options) => {
   });
   const updateTouch = () => { canvas.style.touchAction = ["none", "zoom"].includes(mode()) ? (options.touch ?? "pan-y") : "none"; };
   updateTouch();
-  new ResizeObserver(draw_soon).observe(node);
-  report.onTheme(draw_soon);
+  new ResizeObserver(drawSoon).observe(node);
+  report.onTheme(drawSoon);
   addEventListener("beforeprint", () => redraw(3));
 
   // The picture in a size for papers and slides, with the legend on the right.
@@ -232,5 +240,5 @@ report.makeChart = (node, options) => {
     paintExport(draw.canvasPen(target, ratio), width, height);
     return new Promise((done) => own.toBlob(done, "image/png"));
   }
-  return { node, canvas, redraw, drawSoon: draw_soon, setView, toSVG, toPNG, updateTouch, getScale: () => scale, getView: () => view };
+  return { node, canvas, redraw, drawSoon, setView, toSVG, toPNG, updateTouch, getScale: () => scale, getView: () => view };
 };

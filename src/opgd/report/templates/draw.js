@@ -1,6 +1,7 @@
 // Drawing on a canvas or into SVG text with the same calls, marker shapes, tick marks and color scales.
 report.draw = (() => {
   const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif";
+  const SMALL = 1.9; // pixels
   const ring = (n, radius = 1, turn = 0) =>
     Array.from({ length: n }, (_, k) => {
       const angle = -Math.PI / 2 + turn + (2 * Math.PI * k) / n;
@@ -43,8 +44,8 @@ report.draw = (() => {
         canvas.width = canvas.height = 2 * half * ratio;
         const own = canvas.getContext("2d");
         own.setTransform(ratio, 0, 0, ratio, half * ratio, half * ratio);
-        const path = new Path2D(shapePath(symbol, isOpen(symbol) ? 0.9 * radius : radius));
-        if (isOpen(symbol)) { own.strokeStyle = color; own.lineWidth = Math.max(1, 0.42 * radius); own.stroke(path); } else {
+        const path = new Path2D(shapePath(symbol, isOpen(symbol) ? 0.78 * radius : radius));
+        if (isOpen(symbol)) { own.strokeStyle = color; own.lineWidth = Math.max(1, 0.38 * radius); own.stroke(path); } else {
           own.fillStyle = color; own.fill(path);
           if (edge) { own.strokeStyle = edge; own.lineWidth = 0.6; own.stroke(path); }
         }
@@ -78,9 +79,15 @@ report.draw = (() => {
         context.restore();
       },
       markers(xs, ys, rows, style) {
-        const { canvas, half } = sprite(style), size = 2 * half;
         context.globalAlpha = style.opacity ?? 1;
-        for (const i of rows) context.drawImage(canvas, xs[i] - half, ys[i] - half, size, size);
+        if (style.radius < SMALL) { // shapes cannot be seen, and squares are faster
+          const width = 1.8 * style.radius;
+          context.fillStyle = style.color;
+          for (const i of rows) context.fillRect(xs[i] - width / 2, ys[i] - width / 2, width, width);
+        } else {
+          const { canvas, half } = sprite(style), size = 2 * half;
+          for (const i of rows) context.drawImage(canvas, xs[i] - half, ys[i] - half, size, size);
+        }
         context.globalAlpha = 1;
       },
       clip(x, y, width, height, paint) {
@@ -116,8 +123,8 @@ report.draw = (() => {
         const key = `${symbol}/${color}/${radius}`;
         if (!symbols.has(key)) {
           symbols.set(key, `m${symbols.size}`);
-          const paint = isOpen(symbol) ? `fill="none" stroke="${color}" stroke-width="${Math.max(1, 0.42 * radius)}"` : `fill="${color}"${edge ? ` stroke="${edge}" stroke-width="0.6"` : ""}`;
-          definitions.push(`<path id="${symbols.get(key)}" d="${shapePath(symbol, isOpen(symbol) ? 0.9 * radius : radius)}" ${paint}/>`);
+          const paint = isOpen(symbol) ? `fill="none" stroke="${color}" stroke-width="${Math.max(1, 0.38 * radius)}"` : `fill="${color}"${edge ? ` stroke="${edge}" stroke-width="0.6"` : ""}`;
+          definitions.push(`<path id="${symbols.get(key)}" d="${shapePath(symbol, isOpen(symbol) ? 0.78 * radius : radius)}" ${paint}/>`);
         }
         const id = symbols.get(key);
         parts.push(`<g opacity="${opacity}">${Array.from(rows).filter((i) => Number.isFinite(xs[i] + ys[i])).map((i) => `<use href="#${id}" x="${two(xs[i])}" y="${two(ys[i])}"/>`).join("")}</g>`);

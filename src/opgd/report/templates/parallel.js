@@ -8,7 +8,14 @@ report.parallel = (() => {
     const list = byId("parallel-kind").value === "axes" ? rows.axes : rows.columns;
     return list.slice(0, byId("parallel-plot").clientWidth < 520 ? 5 : 9);
   };
-  const rangeOf = (quantity) => quantity.frame; // extreme values leave the plot
+  const ranges = new Map(); // of the values inside the frame; extreme values leave the plot
+  function rangeOf(quantity) {
+    if (!ranges.has(quantity)) {
+      const [low, high] = rows.rangeOf(quantity.complete()), { frame } = quantity;
+      ranges.set(quantity, high > low ? [Math.max(low, frame[0]), Math.min(high, frame[1])] : frame);
+    }
+    return ranges.get(quantity);
+  }
   const share = (quantity, i) => {
     const [low, high] = rangeOf(quantity);
     return (quantity.complete()[i] - low) / (high - low);

@@ -62,7 +62,7 @@ report.rows = (() => {
     return [...counts].sort((a, b) => (a[0] < 0) - (b[0] < 0) || a[0] - b[0]);
   }
 
-  const COLOR_STEPS = 48;
+  const COLOR_STEPS = 48, QUICK_ROWS = 6000;
   function rangeOf(numbers) {
     let [low, high] = [Infinity, -Infinity];
     for (const value of numbers) if (value === value) { if (value < low) low = value; if (value > high) high = value; }
@@ -102,8 +102,10 @@ report.rows = (() => {
   // Rows without finite pixels are left out.
   function paint(pen, xs, ys) {
     const opacity = n > 20000 ? 0.45 : n > 4000 ? 0.65 : 0.88, edge = n > 4000 ? null : style("--edge");
+    const step = report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1;
     const drawPart = (part, keep, alpha) => {
-      const found = keep ? part.rows.filter(keep) : part.rows;
+      let found = keep ? part.rows.filter(keep) : part.rows;
+      if (step > 1) found = found.filter((_, k) => k % step === 0);
       if (found.length) pen.markers(xs, ys, found, { ...partStyle(state.coloring, part.code), radius, edge, opacity: alpha });
     };
     const any = state.selected.size > 0, i = state.marked;

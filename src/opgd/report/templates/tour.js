@@ -197,7 +197,7 @@ report.tour = (() => {
     }
     slider.value = 0;
     label();
-    chart.drawSoon();
+    chart.drawSoon(true);
   }
   function label() {
     const percent = `${Math.round(100 * Number(slider.value))}%`;
@@ -209,7 +209,7 @@ report.tour = (() => {
   function update() {
     view = between(ends.from, ends.to, Number(slider.value));
     label();
-    chart.drawSoon();
+    chart.drawSoon(true);
   }
 
   let playing = null;

@@ -1,0 +1,70 @@
+"""All rows with what the model predicts for them, from which pages are made."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.inspection.estimators import check_rows, complete_rows, has_classes
+from opgd.inspection.labels import encode_any, encode_classes
+from opgd.inspection.pipelines import OriginalColumns, Unwrapped, read_original_columns
+from opgd.report.rows import get_row_names
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All rows with their labels, predictions and names."""
+
+    rows: AnyArray  # without missing values
+    cells: AnyArray  # nan where missing
+    originals: OriginalColumns | None  # columns before the steps of a pipeline
+    labels: IntArray | None  # class codes, -1 if unlabeled; None for a mixture
+    predicted: IntArray  # class or cluster, -1 for noise
+    probabilities: FloatArray  # (n, K)
+    typicality: FloatArray
+    known: IntArray | None  # codes of the classes that were passed with a mixture
+    known_names: list[str]
+    names: list[str] | None
+    pair: tuple[int, int] = (0, 1)  # groups whose differences are shown first
+
+    @property
+    def groups(self) -> IntArray:
+        """Class or cluster of each row."""
+        return self.predicted if self.labels is None else self.labels
+
+    @property
+    def uncertainty(self) -> FloatArray:
+        """One minus the probability of the most probable class or cluster."""
+        uncertainty: FloatArray = 1 - self.probabilities.max(axis=1)
+        return uncertainty
+
+
+def make_picture(unwrapped: Unwrapped, table: Any, features: Any, y: Any) -> Picture:
+    """Predict all rows of a table; `features` are its rows after the steps of a pipeline.
+
+    Without y, the labels of a classifier are its predictions.
+    """
+    estimator = unwrapped.estimator
+    rows = check_rows(estimator, features, y)
+    probabilities = estimator.predict_proba(features)
+    labels, known, known_names = None, None, list[str]()
+    if has_classes(estimator):
+        predicted = np.argmax(probabilities, axis=1)
+        labels = predicted if y is None else encode_classes(estimator, y)
+    else:
+        predicted = np.asarray(estimator.predict(features), dtype=np.intp)
+        if y is not None:
+            known_names, known = encode_any(y)
+    return Picture(
+        rows=complete_rows(estimator, rows),
+        cells=rows,
+        originals=read_original_columns(unwrapped, table),
+        labels=labels,
+        predicted=predicted,
+        probabilities=probabilities,
+        typicality=estimator.typicality(features),
+        known=known,
+        known_names=known_names,
+        names=get_row_names(table, np.arange(len(rows))),
+    )
