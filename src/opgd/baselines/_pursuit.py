@@ -25,7 +25,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 DEFAULT_COMPONENTS = 2
 MAX_CANDIDATES = 20
-N_STARTS = 6
+N_STARTS = 3
 START_ITERATIONS = 5
 """The ratio has many local optima, so a search starts from the best few of many candidates."""
 
