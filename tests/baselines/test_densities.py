@@ -36,7 +36,7 @@ from opgd.baselines._mixture_densities import MixtureDensities
 from opgd.baselines._mixture_slopes import MixturePoint, slopes_through_parameters
 from opgd.baselines._pursuit import LikelihoodRatio
 from opgd.baselines._span_likelihood import SpanLikelihood
-from opgd.baselines.alternating import HeldForm
+from opgd.baselines._subspace_mixture import HeldForm
 from opgd.baselines.informative import IsotropicForm
 from opgd.comparison import default_estimators, further_estimators
 from opgd.core.engines import RowEngine
