@@ -116,7 +116,7 @@ def show_rivals(console: Console) -> bool:
     """Error, log-loss and seconds of SQFA with QDA and of OPGD on the fifteen sets."""
     available = find_sqfa() is not None
     methods = {name: make for name, make in METHODS.items() if available or name != "SQFA"}
-    headings = [f"{name} {what}" for name in METHODS for what in ("err", "loss", "s")]
+    headings = [heading for name in METHODS for heading in (name, "loss", "s")]
     table = make_table(["data", "axes"], headings)
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -134,7 +134,8 @@ def show_rivals(console: Console) -> bool:
         console,
         "OPGD and SQFA with as many components",
         table,
-        f"Means of {N_SPLITS} splits of at most 1200 rows; seconds of the processor in fit. SQFA: "
+        f"Errors, log-losses and seconds of the processor in fit: means of {N_SPLITS} splits of at "
+        "most 1200 rows. OPGD full: correlated scores, which QDA on the features also has. SQFA: "
         "standardized columns, PCA start, OAS covariances, QDA on its features. "
         + ("" if available else MISSING),
     )

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from opgd import load_model, save_model
 from opgd.baselines import InformativeComponents
 from opgd.baselines._sample_kernels import KernelLikelihood, KernelSamples, held_out_value
-from opgd.baselines.informative import SpanLikelihood
+from opgd.baselines._span_likelihood import SpanLikelihood
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,8 @@ def test_probabilities_are_those_of_the_kernels(iris):
     joint = np.stack([kernels[:, y[:120] == k].mean(axis=1) for k in range(3)], axis=1)
     expected = joint / joint.sum(axis=1, keepdims=True)
     assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+    nearest = squares.min(axis=1) / 0.5
+    assert model.typicality(X) == pytest.approx(np.exp(-0.5 * nearest))  # two components
 
 
 def test_sample_of_weight_two_is_two_samples(iris, rng):

@@ -20,7 +20,7 @@ from opgd.baselines._posterior import (
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_sum_by_group
 from opgd.core.solvers import CONVERGED, SolverResult, join_runs, maximize, select_best_run
-from opgd.core.starts import fix_signs, lda_axes
+from opgd.core.starts import fix_signs, lda_axes, leading_vectors
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 DEFAULT_COMPONENTS = 2
@@ -52,12 +52,22 @@ class LikelihoodRatio:
         return ratio / n_samples, gradient[None] / n_samples
 
     def candidates(self) -> FloatArray:
-        """Return LDA directions, then directions in which class variances differ, (m, R)."""
+        """Return directions in which means, variances or fourth moments of classes differ, (m, R).
+
+        LDA directions are followed by those in which class variances differ. The last ones are
+        eigenvectors of sum_k pi_k (B_k - B)^2 with the fourth moments B_k = E |z|^2 z z' of the
+        centered samples z of class k, and their mean B. They help where only shapes differ.
+        """
         counts = np.array([float(len(points)) for points in self.classes])
         means = np.array([points.mean(axis=0) for points in self.classes])
         covariances = np.array([np.atleast_2d(np.cov(points.T, ddof=0)) for points in self.classes])
         moments = Moments(counts, counts, means, covariances)
-        return lda_axes(moments, min(MAX_CANDIDATES, means.shape[1]))
+        number = min(MAX_CANDIDATES, means.shape[1])
+        centered = [points - mean for points, mean in zip(self.classes, means, strict=True)]
+        fourth = np.array([(z.T * np.sum(z**2, axis=1)) @ z / len(z) for z in centered])
+        departures = fourth - np.tensordot(moments.priors, fourth, axes=1)
+        spread = np.tensordot(moments.priors, departures @ departures, axes=1)
+        return np.vstack([lda_axes(moments, number), leading_vectors(spread)[1][:number]])
 
     def search(self, *, max_iter: int, tol: float) -> SolverResult:
         """Maximize the ratio: a few iterations from several starts, then on from the best."""

@@ -10,10 +10,16 @@ processed in blocks, so that memory is linear in the number of samples.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from opgd._fit.problem import Problem
 from opgd.baselines._bandwidths import BLOCK_CELLS, reference_bandwidth
+from opgd.baselines._span_likelihood import SpanLikelihood
+from opgd.core.engines import RowBlock
+from opgd.core.kernels import block_scores
+from opgd.core.solvers import maximize
 from opgd.core.types import FloatArray, IntArray
 
 HELD_OUT_EVERY = 3
@@ -21,6 +27,8 @@ HELD_OUT_EVERY = 3
 WIDTHS = (4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35, 0.25)
 """Candidate widths, as multiples of the normal reference bandwidth, the widest first."""
 REFERENCE = WIDTHS.index(1.0)
+SELECTION_ITERATIONS = 30
+"""Maximum number of iterations of each search in the selection of the variance."""
 
 
 @dataclass(frozen=True)
@@ -148,3 +156,55 @@ def candidate_variances(samples: KernelSamples, n_components: int) -> list[float
     size = float(np.exp(np.log(np.maximum(counts, 2)).mean()))
     reference = reference_bandwidth(size, n_components)
     return [(width * reference) ** 2 for width in WIDTHS]
+
+
+def select_variance(
+    samples: KernelSamples, start: FloatArray, *, batch_size: int, max_iter: int, tol: float
+) -> tuple[float, FloatArray]:
+    """Return the variance with the largest held-out likelihood, and the directions found for it.
+
+    Searches on the training part start from the directions of the next wider kernels. Without
+    held-out samples, the variance is that of the normal reference rule.
+    """
+    training, held_out = samples.split()
+    variances = candidate_variances(training, len(start))
+    if len(held_out.codes) == 0:
+        return variances[REFERENCE], start
+    best, directions = (-np.inf, 0.0, start), start
+    rows, budget = training.batch(batch_size), min(max_iter, SELECTION_ITERATIONS)
+    for variance in variances:
+        likelihood = SpanLikelihood(KernelLikelihood(training, rows, variance))
+        result = maximize(likelihood, directions, max_iter=budget, tol=tol)
+        directions = likelihood.axes(result.directions)[0]
+        value = held_out_value(training, held_out, directions, variance)
+        if value <= best[0] and variance < best[1] / 2:
+            break  # the second narrower width without a gain
+        best = max(best, (value, variance, directions), key=lambda trial: trial[0])
+    return best[1], best[2]
+
+
+def collect_samples(problem: Problem, frequencies: FloatArray) -> KernelSamples:
+    """Return the whitened samples of a problem, sorted by class."""
+    rows: list[tuple[FloatArray, IntArray, FloatArray]] = []
+    objective = problem.objective
+
+    def collect(block: RowBlock) -> float:
+        scores = np.empty((objective.whitener.shape[1], block.n_rows))
+        block_scores(block, objective.whitener.T, scores)
+        rows.append((scores.T, block.labels.copy(), block.row_weights.copy()))
+        return 0.0
+
+    objective.engine.sum(collect)
+    Z, codes, weights = (np.concatenate(parts) for parts in zip(*rows, strict=True))
+    order = np.argsort(codes, kind="stable")
+    log_ratios = np.log(problem.priors / frequencies)
+    return KernelSamples(Z[order], codes[order], weights[order], log_ratios)
+
+
+def describe_kernels(samples: KernelSamples, directions: FloatArray) -> dict[str, Any]:
+    """Return the fitted attributes of the kernels; their weights sum to the priors."""
+    return {
+        "_kernel_scores": samples.Z @ directions.T,
+        "_kernel_classes": samples.codes,
+        "_kernel_log_weights": samples.log_weights - np.log(samples.weights.sum()),
+    }

@@ -48,7 +48,9 @@ class FlexibleDiscriminantAnalysis(
         u_l(x) = \frac{\eta_l(x)}{\sqrt{r_l^2 (1 - r_l^2)}},
 
     on which classes have unit variance. Samples are assigned to the nearest class mean, adjusted
-    for the priors. With ``basis="linear"`` and ``ridge=0`` this is LDA.
+    for the priors. With ``basis="linear"`` and ``ridge=0`` this is LDA. The reference allows any
+    regression method, in particular adaptive ones that select their basis functions; here the basis
+    is fixed and penalized by a ridge.
 
     Parameters
     ----------

@@ -1,12 +1,13 @@
 """Informative components: the classification likelihood with isotropic Gaussians."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
-from opgd._fit.problem import Problem, default_n_components, pose
+from opgd._fit.problem import default_n_components, pose
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_choice, check_integer, check_positive
@@ -14,23 +15,21 @@ from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._bandwidths import BLOCK_CELLS
 from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.baselines._sample_kernels import (
-    REFERENCE,
     KernelLikelihood,
     KernelSamples,
-    candidate_variances,
-    held_out_value,
+    collect_samples,
+    describe_kernels,
+    select_variance,
 )
-from opgd.core.engines import RowBlock
+from opgd.baselines._span_likelihood import ComponentObjective, SpanLikelihood
+from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import DiagonalForm, ProjectedGaussians
-from opgd.core.kernels import block_scores
 from opgd.core.solvers import maximize
 from opgd.core.starts import fix_signs, lda_axes
-from opgd.core.types import FloatArray, IntArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 KERNELS = ("_kernel_scores", "_kernel_classes", "_kernel_log_weights")
 """Fitted attributes with centers="samples"."""
-SELECTION_ITERATIONS = 30
-"""Maximum number of iterations of each search in the selection of the variance."""
 
 
 @dataclass(frozen=True)
@@ -44,41 +43,6 @@ class IsotropicForm(DiagonalForm):
 
     def slope_times(self, slopes: FloatArray, products: FloatArray) -> FloatArray:  # noqa: ARG002
         return np.zeros(products.shape[1:])
-
-
-class ComponentObjective(Protocol):
-    """Function of orthonormal directions (q, R), with its gradient."""
-
-    def value(self, directions: FloatArray) -> float: ...
-
-    def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]: ...
-
-
-@dataclass(frozen=True)
-class SpanLikelihood:
-    """Objective of orthonormal components V, as a function of any vectors U = L V with their span.
-
-    The isotropic model depends only on the span, so only the part of a step that leaves the span
-    changes the objective:
-
-        gradient by U = L^-T (gradient by V) (I - V'V)
-    """
-
-    objective: "ComponentObjective"
-
-    def axes(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return V and L."""
-        basis, factor = np.linalg.qr(at.T)
-        return basis.T, factor.T
-
-    def value(self, at: FloatArray) -> float:
-        return self.objective.value(self.axes(at)[0])
-
-    def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
-        axes, factor = self.axes(at)
-        value, gradient = self.objective.value_and_gradient(axes)
-        leaving = gradient - gradient @ axes.T @ axes
-        return value, np.asarray(np.linalg.solve(factor.T, leaving), dtype=np.float64)
 
 
 class InformativeComponents(ProjectionMixin, Baseline):
@@ -257,28 +221,14 @@ class InformativeComponents(ProjectionMixin, Baseline):
     def _pose_kernels(
         self, samples: KernelSamples, start: FloatArray
     ) -> tuple[KernelLikelihood, FloatArray]:
-        """Return the likelihood with the selected variance, and initial directions for it.
-
-        Searches on the training part start from the directions of the next wider kernels.
-        """
-        training, held_out = samples.split()
-        batch = samples.batch(self.batch_size)
-        if self.variance is not None or len(held_out.codes) == 0:
-            variances = candidate_variances(samples, len(start))
-            variance = variances[REFERENCE] if self.variance is None else float(self.variance)
-            return KernelLikelihood(samples, batch, variance), start
-        best, directions = (-np.inf, 0.0, start), start
-        rows = training.batch(self.batch_size)
-        for variance in candidate_variances(training, len(start)):
-            likelihood = SpanLikelihood(KernelLikelihood(training, rows, variance))
-            budget = min(self.max_iter, SELECTION_ITERATIONS)
-            result = maximize(likelihood, directions, max_iter=budget, tol=self.tol)
-            directions = likelihood.axes(result.directions)[0]
-            value = held_out_value(training, held_out, directions, variance)
-            if value <= best[0] and variance < best[1] / 2:
-                break  # the second narrower width without a gain
-            best = max(best, (value, variance, directions), key=lambda trial: trial[0])
-        return KernelLikelihood(samples, batch, best[1]), best[2]
+        """Return the likelihood with the given or selected variance, and initial directions."""
+        if self.variance is not None:
+            variance = float(self.variance)
+        else:
+            variance, start = select_variance(
+                samples, start, batch_size=self.batch_size, max_iter=self.max_iter, tol=self.tol
+            )
+        return KernelLikelihood(samples, samples.batch(self.batch_size), variance), start
 
     def _store(self, attributes: dict[str, Any]) -> dict[str, Any]:
         for name in KERNELS:  # of an earlier fit
@@ -288,7 +238,17 @@ class InformativeComponents(ProjectionMixin, Baseline):
     def _density_log_joint(self, X: Any) -> FloatArray:
         if not hasattr(self, "_kernel_scores"):
             return super()._density_log_joint(X)
-        X = self._check_rows(X)
+        return self._apply_to_kernels(FittedProjection.class_log_joint, self._check_rows(X))
+
+    def _nearest_distances(self, X: Any) -> FloatArray:
+        if not hasattr(self, "_kernel_scores"):
+            return super()._nearest_distances(X)
+        return self._apply_to_kernels(FittedProjection.nearest_distances, self._check_rows(X))
+
+    def _apply_to_kernels(
+        self, method: Callable[[FittedProjection, AnyArray], FloatArray], X: AnyArray
+    ) -> FloatArray:
+        """Return what a method returns for the projection with kernels, by blocks of samples."""
         variances = np.full_like(self._kernel_scores, self.variance_)
         kernels = replace(
             self._projection,
@@ -297,32 +257,5 @@ class InformativeComponents(ProjectionMixin, Baseline):
         )
         step = max(1, BLOCK_CELLS // len(self._kernel_scores))
         with one_blas_thread():
-            blocks = [kernels.class_log_joint(X[i : i + step]) for i in range(0, len(X), step)]
+            blocks = [method(kernels, X[i : i + step]) for i in range(0, len(X), step)]
         return np.concatenate(blocks)
-
-
-def collect_samples(problem: Problem, frequencies: FloatArray) -> KernelSamples:
-    """Return the whitened samples of a problem, sorted by class."""
-    rows: list[tuple[FloatArray, IntArray, FloatArray]] = []
-    objective = problem.objective
-
-    def collect(block: RowBlock) -> float:
-        scores = np.empty((objective.whitener.shape[1], block.n_rows))
-        block_scores(block, objective.whitener.T, scores)
-        rows.append((scores.T, block.labels.copy(), block.row_weights.copy()))
-        return 0.0
-
-    objective.engine.sum(collect)
-    Z, codes, weights = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    order = np.argsort(codes, kind="stable")
-    log_ratios = np.log(problem.priors / frequencies)
-    return KernelSamples(Z[order], codes[order], weights[order], log_ratios)
-
-
-def describe_kernels(samples: KernelSamples, directions: FloatArray) -> dict[str, Any]:
-    """Return the fitted attributes of the kernels; their weights sum to the priors."""
-    return {
-        "_kernel_scores": samples.Z @ directions.T,
-        "_kernel_classes": samples.codes,
-        "_kernel_log_weights": samples.log_weights - np.log(samples.weights.sum()),
-    }

@@ -28,6 +28,7 @@ class MixtureDiscriminantAnalysis(Baseline):
     model all Gaussians of all classes share the covariance :math:`\Sigma`
     (``covariance_type="tied"``), and one Gaussian per class gives LDA. With
     ``covariance_type="full"`` each Gaussian has its own covariance, and one per class gives QDA.
+    The reference also reduces the rank of the means, which is not implemented.
 
     Parameters
     ----------

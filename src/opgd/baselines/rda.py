@@ -25,7 +25,9 @@ class RegularizedDiscriminantAnalysis(Baseline):
                     + \gamma \frac{\operatorname{tr} \tilde\Sigma_k}{p} I.
 
     With ``gamma=0``, ``alpha=0`` is LDA and ``alpha=1`` is QDA (with covariances divided by n_k,
-    not n_k - 1). The second step is Friedman's and depends on the units of the features;
+    not n_k - 1). Friedman mixes sums of squares instead of covariances in the first step, so that
+    large classes are shrunk less than small ones; the formula here is that of Hofmeyr, Kamper &
+    Melonas. The second step is Friedman's and depends on the units of the features;
     standardize features of different units.
 
     Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
