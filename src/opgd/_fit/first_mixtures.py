@@ -126,7 +126,8 @@ class StructureFit:
             run_em(mapped, start, form, constraints, max_iter=max_iter, tol=ROUGH_TOL)
             for start in starts
         ]
-        best = max(begun, key=lambda result: result.history[-1])
+        # the first of equal ones, also if rounding errors make another one better
+        best = max(begun, key=lambda result: round(result.history[-1], 9))
         fit = cls(name, to_rows, constraints, best, len(rows))
         return fit if best.converged else fit.continued(rows, ROUGH_TOL)
 
