@@ -1,7 +1,7 @@
 """SQFA (arXiv 2502.00168), the closest method with an implementation in Python, beside OPGD.
 
 Its features maximize the Fisher-Rao distances between Gaussian classes, and QDA classifies on them.
-The package `sqfa` needs PyTorch and is no dependency: without it, only OPGD is fitted.
+The package `sqfa` needs PyTorch and is optional: without it, only OPGD is fitted.
 """
 
 import time

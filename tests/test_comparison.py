@@ -432,15 +432,22 @@ def test_a_method_over_its_budget_is_not_run_on_further_splits(n_jobs, iris):
     assert list(table.columns) == COLUMNS
 
 
+class Quadratic(Majority):
+    """Takes a tenth of a second for fourteen samples."""
+
+    def fit(self, X, y):
+        time.sleep(0.1 * (len(X) / 14) ** 2)
+        return super().fit(X, y)
+
+
 def test_a_method_too_slow_for_its_budget_is_not_run_at_all(iris, monkeypatch):
-    monkeypatch.setattr("opgd.comparison._compare.MIN_SAMPLES_TO_TRY", 100)
-    models = {"slow": Slow(), "quick": Majority()}
-    table = compare(*iris, models, cv=4, budget=0.5, random_state=0, verbose=0)
-    slow = table[table["method"] == "slow"]
-    assert set(slow["status"]) == {"skipped"}
-    assert all(slow["reason"].str.startswith("a fit to 14 of 112 samples took 0.1"))
-    assert set(table[table["method"] == "quick"]["status"]) == {"ok"}
-    assert set(table[table["method"] == "quick"]["reason"]) == {""}
+    monkeypatch.setattr("opgd.comparison._compare.MIN_SAMPLES_TO_TRY", 50)
+    models = {"quadratic": Quadratic(), "constant": Slow(), "quick": Majority()}
+    table = compare(*iris, models, cv=[HALVES[0]], budget=0.8, random_state=0, verbose=0)
+    assert list(table["status"]) == ["skipped", "ok", "ok"]
+    assert table["reason"][0].startswith("a fit to 10 of 75 samples took 0.0")
+    assert table["reason"][0].endswith("s, the budget is 0.8 s")
+    assert list(table["reason"][1:]) == ["", ""]
 
 
 def test_folds_given_as_numbers_keep_groups_together(iris):

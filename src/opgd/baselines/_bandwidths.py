@@ -37,7 +37,7 @@ def leave_one_out_likelihoods(
 
         log f_-i(x_i) = log [ sum_{j != i} w_j K_h(|x_i - x_j|) / sum_{j != i} w_j ]
 
-    up to a constant. Of a sample with a weight of two, one half is left out, as of two samples.
+    up to a constant. Of a sample with a weight of two, one half is omitted, as of two samples one.
     Distances less than the rounding error of samples are replaced by `tie_distance`: with ties,
     which rounded values have, the likelihood would be unbounded as h goes to zero.
     """
@@ -49,12 +49,12 @@ def leave_one_out_likelihoods(
     for rows in np.array_split(np.flatnonzero(used), 1 + len(samples) ** 2 // BLOCK_CELLS):
         distances = cdist(samples[rows], samples, "sqeuclidean")
         distances[distances <= tie] = tie_distance**2
-        own = np.arange(len(rows)), rows
-        distances[own] = np.where(remaining[rows] > 0, tie_distance**2, np.inf)
+        diagonal = np.arange(len(rows)), rows
+        distances[diagonal] = np.where(remaining[rows] > 0, tie_distance**2, np.inf)
         nearest = distances.min(axis=1)
         for number, bandwidth in enumerate(bandwidths):
             kernels = np.exp((nearest[:, None] - distances) / (2 * bandwidth**2))
-            masses = kernels @ counts - kernels[own] * (counts - remaining)[rows]
+            masses = kernels @ counts - kernels[diagonal] * (counts - remaining)[rows]
             logs = np.log(masses / totals[rows]) - nearest / (2 * bandwidth**2)
             sums[number] += counts[rows] @ logs
     return np.asarray(sums / counts[used].sum() - samples.shape[1] * np.log(bandwidths))

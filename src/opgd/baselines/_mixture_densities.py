@@ -42,7 +42,7 @@ class MixtureDensities:
         compute_null = self._class_mixture if self.null == "classes" else self._pooled_mixture
         null, null_slopes = compute_null(groups, densities)
         value = sum(part for part, _ in parts) - null
-        return value, [own - null for (_, own), null in zip(parts, null_slopes, strict=True)]
+        return value, [s - null for (_, s), null in zip(parts, null_slopes, strict=True)]
 
     def _pooled_mixture(
         self,

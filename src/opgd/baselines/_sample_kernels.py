@@ -88,7 +88,7 @@ class KernelLikelihood:
         slopes, value, total = np.zeros_like(scores), 0.0, 0.0
         for rows in np.array_split(self.rows, 1 + len(self.rows) * len(scores) // BLOCK_CELLS):
             logs = log_kernels(scores[rows], scores, samples.log_weights, self.variance)
-            # of a sample of weight two, one half is left out
+            # of a sample of weight two, one half is omitted, as of two samples one
             with np.errstate(divide="ignore"):
                 shares = np.log(np.maximum(1 - 1 / samples.weights[rows], 0))
             logs[np.arange(len(rows)), rows] += shares

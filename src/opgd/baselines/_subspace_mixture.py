@@ -47,7 +47,8 @@ class SubspaceMixture:
     def fit(self, directions: FloatArray, start: ProjectedGaussians) -> ProjectedGaussians:
         """Run EM from `start`; labeled samples belong to the Gaussians of their class.
 
-        Singular classes borrow from the pooled variance, which is 1 on directions of length one.
+        Variances of singular classes are shrunk toward the pooled variance, which is 1 on
+        directions of length one.
         """
         problem, objective = self.problem, self.problem.objective
         added = np.repeat(problem.borrowed[:, None], len(directions), axis=1)

@@ -91,6 +91,7 @@ def initial_axes(covariances: FloatArray, priors: FloatArray) -> list[FloatArray
     components of the largest classes and of the mean of the matrix logarithms.
     """
     values, vectors = np.linalg.eigh(covariances)  # vectors in columns
+    values = np.maximum(values, np.finfo(np.float64).eps * values[:, -1:])  # rounding errors
     logs = (vectors * np.log(values)[:, None]) @ vectors.transpose(0, 2, 1)
     largest = np.argsort(-priors, kind="stable")[:MAX_CLASS_STARTS]
     means = [np.tensordot(priors, matrices, axes=1) for matrices in (covariances, logs)]

@@ -25,7 +25,8 @@ from opgd.comparison.splits import Split, make_inner_splitter, make_outer_splits
 from opgd.comparison.weights import uses_weights
 from opgd.core.types import FloatArray
 
-TRIAL_SHARE = 1 / 8
+TRIAL_STEPS = (16, 8)
+"""Methods are tried on each sixteenth sample, then on each eighth."""
 MIN_SAMPLES_TO_TRY = 800
 """With fewer training samples, methods are not tried on few of them before the first split."""
 
@@ -106,8 +107,9 @@ def compare(
         Seconds for the fits of each method. Before each split except the first, a method is stopped
         if its time so far plus its mean time per split exceeds the budget. Its remaining splits
         have the status "skipped". A fit is never interrupted; instead, with 800 training samples or
-        more, each method is first fitted to an eighth of them, and is skipped altogether if eight
-        times the time of this fit exceeds the budget. With a budget, parallel processes share the
+        more, each method is first fitted to a sixteenth and to an eighth of them, and is skipped
+        altogether if one of these fits exceeds the budget, or if a fit to all training samples is
+        expected to, from the growth of the times. With a budget, parallel processes share the
         methods of one split at a time.
     n_jobs : int, default=None
         Number of parallel processes over methods and splits. None means 1, -1 all cores.
@@ -220,23 +222,44 @@ class Comparison:
             yield *task, outcome
 
     def _try_methods(self) -> None:
-        """Fit all methods to few samples, and note those that are too slow for the budget."""
-        if self.budget is None or len(self.splits[0][0]) < MIN_SAMPLES_TO_TRY:
+        """Fit all methods to few samples, and note those that are too slow for the budget.
+
+        Two trials tell how the time grows with the number of samples.
+        """
+        n_samples = len(self.splits[0][0])
+        if self.budget is None or n_samples < MIN_SAMPLES_TO_TRY:
             return
-        train, test = self.splits[0]
-        few = train[:: round(1 / TRIAL_SHARE)]
-        trial = few, test[: len(few)]
-        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(evaluate)(candidate, *self.data, trial)
-            for candidate in self.candidates.values()
-        )
-        for name, outcome in zip(self.candidates, results, strict=True):
-            expected = outcome["seconds"] * len(train) / len(few)
+        first, second = (self._time_trials(step) for step in TRIAL_STEPS)
+        growth = np.log(n_samples) - np.log(-(-n_samples // TRIAL_STEPS[1]))
+        growth /= np.log(TRIAL_STEPS[0] / TRIAL_STEPS[1])
+        for name in first.keys() & second.keys() - self.too_slow.keys():
+            seconds = second[name]
+            expected = seconds * max(1.0, seconds / first[name]) ** growth
             if expected > self.budget:
-                self.too_slow[name] = (
-                    f"a fit to {len(few)} of {len(train)} samples took {outcome['seconds']:.3g} s, "
-                    f"the budget is {self.budget:g} s"
-                )
+                self.too_slow[name] = self._say_too_slow(seconds, TRIAL_STEPS[1], expected)
+
+    def _time_trials(self, step: int) -> dict[str, float]:
+        """Return the seconds of fits to each step-th sample; those over the budget are noted."""
+        assert self.budget is not None
+        train, test = self.splits[0]
+        names = [name for name in self.candidates if name not in self.too_slow]
+        results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(evaluate)(self.candidates[name], *self.data, (train[::step], test[::step]))
+            for name in names
+        )
+        outcomes = dict(zip(names, results, strict=True))
+        times = {name: outcome["seconds"] for name, outcome in outcomes.items()}
+        for name, seconds in times.items():
+            if seconds > self.budget:
+                self.too_slow[name] = self._say_too_slow(seconds, step)
+        return {name: seconds for name, seconds in times.items() if not outcomes[name]["failure"]}
+
+    def _say_too_slow(self, seconds: float, step: int, expected: float | None = None) -> str:
+        n_samples = len(self.splits[0][0])
+        trial = f"a fit to {-(-n_samples // step)} of {n_samples} samples took {seconds:.3g} s, "
+        if expected is not None:
+            trial += f"one to all is expected to take {expected:.3g} s, "
+        return f"{trial}the budget is {self.budget:g} s"
 
     def _exceeds_budget(self, name: str) -> bool:
         """Return whether the next fit of a method is expected to end after its budget."""
