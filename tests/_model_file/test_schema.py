@@ -86,7 +86,7 @@ def test_errors_state_what_is_expected(tmp_path):
     contents = read_golden("OPGDMixture.v2")
     contents.put("weights_", -contents.array("weights_"))
     (tmp_path / "model").write_bytes(write(contents))
-    expected = r"its weights_ must be finite numbers from 0 to 1 of shape \(C,\)\.$"
+    expected = r"its weights_ must be finite numbers from 0 to 1 of shape \(K,\)\.$"
     with pytest.raises(ModelFileError, match=expected):
         load_model(tmp_path / "model")
 

@@ -166,7 +166,7 @@ def test_clusters_info_and_report(messy):
     run_ok("report", "churn.opgd", "customers.csv", "-o", "r.html", "--cv", 2)
     text = Path("r.html").read_text("utf-8")
     assert "Columns of the table" in text
-    assert "Missing cells" in text
+    assert "were missing." in text
     run_ok("report", "c.opgd", "customers.csv", "--target", "churn", "-o", "c.html")
 
 

@@ -31,6 +31,7 @@ from opgd._fit.first_mixtures import (
 )
 from opgd._fit.incomplete_mixtures import fit_incomplete
 from opgd._fit.regularizer import Regularizer
+from opgd._fit.subclasses import number_groups
 from opgd._utils.labels import encode_groups
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowBlock, RowEngine
@@ -85,7 +86,7 @@ class Starts:
     def merges(self) -> Merges:
         """Return model-based merges of sphered samples, which begin with groups by Ward linkage."""
         n_groups = max(1, min(MAX_MERGED, len(self.rows) // SAMPLES_PER_MERGED))
-        groups = self.half_sphered.cut(n_groups)
+        groups = number_groups(self.half_sphered.cut(n_groups))  # none is empty
         return agglomerate(self.rows[:, :MAX_MERGED_DIMENSIONS], groups)
 
     def make_mixtures(self, n_clusters: int) -> list[FirstMixture]:
