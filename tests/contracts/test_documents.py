@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sklearn import datasets
 
 import opgd
 
@@ -32,6 +33,8 @@ QUICKER = {
         "for seed in range(10):": "for seed in range(1):",
         "range(1, 7), criterion": "(2, 3), criterion",
         "range(1, 6), stability": "(2, 3, 4), stability",
+        'OPGDMixture("auto", merge=True': "OPGDMixture(6, merge=True",
+        'OPGDMixture("auto", merge=2': "OPGDMixture(6, merge=2",
         "cancer, _ = load_breast_cancer(return_X_y=True)": (
             "cancer = load_breast_cancer().data[::4, :10]"
         ),
@@ -171,6 +174,8 @@ def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch,
     pytest.importorskip("jinja2")
     pytest.importorskip("rich")
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
+    samples = [table[::2] for table in datasets.load_digits(return_X_y=True, as_frame=True)]
+    monkeypatch.setattr(datasets, "load_digits", lambda **_: samples)
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert "OPGD, 6 components" in printed

@@ -33,6 +33,11 @@ class Columns:
     treatment: str
 
     @property
+    def n_used(self) -> int:
+        """Number of columns of the table that contribute to the features of the model."""
+        return self.n_columns - sum(not column.features for column in self.listed)
+
+    @property
     def encoded(self) -> bool:
         """Whether columns of the table and features of the model differ."""
         return any(column.features != [column.name] for column in self.listed)

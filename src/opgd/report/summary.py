@@ -135,7 +135,8 @@ def summarize(
     shares = list_shares(estimator)
     n_noise = int(np.sum(picture.predicted < 0))
     n_rows, n_features = picture.rows.shape
-    findings = _list_findings(performance, profiles, n_noise)
+    corrected = getattr(estimator, "corrected_error_", None)
+    findings = _list_findings(performance, profiles, n_noise, corrected)
     findings.append(words.describe_axes(loadings, columns, shares or []))
     return Summary(
         title=_make_title(title, target, group_names, is_mixture),
@@ -147,7 +148,9 @@ def summarize(
         n_axes=len(estimator.components_),
         groups=group_names,
         columns=columns,
-        task=words.describe_task(target, group_names, is_mixture, n_rows, described.n_columns),
+        task=words.describe_task(
+            target, group_names, is_mixture, n_rows, described.n_columns, described.n_used
+        ),
         findings=findings,
         facts=list_facts(estimator),
         parameters=list_parameters(estimator),
@@ -216,13 +219,16 @@ def _make_title(title: str | None, target: str | None, groups: list[str], is_mix
 
 
 def _list_findings(
-    performance: Performance, profiles: ClusterProfiles | None, n_noise: int
+    performance: Performance,
+    profiles: ClusterProfiles | None,
+    n_noise: int,
+    corrected_error: float | None,
 ) -> list[str]:
     if profiles is not None:
         return words.describe_clusters(profiles, n_noise)
     if performance.evaluation is None:
         return []
-    sentences = words.describe_performance(performance.evaluation)
+    sentences = words.describe_performance(performance.evaluation, corrected_error)
     if performance.methods:
         compared = words.describe_comparison(performance.methods)
         sentences += [compared] if compared else []

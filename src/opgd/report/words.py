@@ -36,18 +36,29 @@ def count(number: int, noun: str) -> str:
 
 
 def describe_task(
-    target: str | None, groups: list[str], is_mixture: bool, n_rows: int, n_columns: int
+    target: str | None,
+    groups: list[str],
+    is_mixture: bool,
+    n_rows: int,
+    n_columns: int,
+    n_used: int,
 ) -> str:
-    """Return what was fitted, on what."""
-    data = f"{count(n_columns, 'column')} of a table with {count(n_rows, 'row')}"
+    """Return what was fitted, on what; `n_used` of the columns contribute to the features."""
+    columns = count(n_columns, "column")
+    if n_used < n_columns:
+        columns = f"{n_used:,} of {columns}"
+    data = f"{columns} of a table with {count(n_rows, 'row')}"
     if is_mixture:
         return f"{count(len(groups), 'cluster')} found in {data}, without labels."
     what = f"{shorten(target, 60)} ({list_some(groups)})" if target else list_some(groups)
     return f"A model that predicts {what} from {data}."
 
 
-def describe_performance(evaluation: Evaluation) -> list[str]:
-    """Return how good the predictions are, and how they were tested."""
+def describe_performance(evaluation: Evaluation, corrected_error: float | None = None) -> list[str]:
+    """Return how good the predictions are, and how they were tested.
+
+    `corrected_error` is that of a model that was selected by cross-validation.
+    """
     n, error = evaluation.n_rows, evaluation.error
     tested = {
         "test": f"{count(n, 'test row')} that the model had not seen",
@@ -59,6 +70,11 @@ def describe_performance(evaluation: Evaluation) -> list[str]:
     often = "no row" if not wrong else f"{count(wrong, 'row')}, about 1 in {round(1 / error)},"
     verb = "is" if wrong <= 1 else "are"
     sentences = [f"Tested on {tested}: {often} {verb} misclassified."]
+    if evaluation.source == "cv" and corrected_error is not None:
+        sentences.append(
+            f"The model was selected on these rows, so this is optimistic: "
+            f"{corrected_error:.1%} of new rows are expected to be misclassified."
+        )
     if evaluation.source == "training":
         sentences.append(f"This is optimistic: {evaluation.note}.")
     return sentences

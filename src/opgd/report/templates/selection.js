@@ -40,6 +40,10 @@ report.selection = (() => {
     if (!wanted) return;
     let row = report.data.names ? report.data.names.indexOf(wanted) : -1;
     if (row < 0 && /^\d+$/.test(wanted)) row = rows.positions.indexOf(Number(wanted));
+    show(row, wanted);
+  }
+
+  function show(row, wanted) {
     if (row >= 0) return pin(row);
     byId("details").replaceChildren(element("p", `Row ${shortText(wanted)} is not among the rows shown.`));
     byId("details").hidden = false;
@@ -86,7 +90,8 @@ report.selection = (() => {
   byId("find").addEventListener("change", () => find(byId("find").value));
   for (const button of document.querySelectorAll("[data-row]")) {
     button.addEventListener("click", () => {
-      find(button.dataset.row);
+      const position = button.dataset.row;  // names of rows may be other numbers
+      show(rows.positions.indexOf(Number(position)), position);
       byId("projection").scrollIntoView();
     });
   }

@@ -53,7 +53,7 @@ report.tour = (() => {
     const [a, b] = [polar(times(transpose(u), from.inside)), polar(times(v, to.inside))];
     const gap = Math.atan2(Math.sin(b.angle - a.angle), Math.cos(b.angle - a.angle));
     const stretch = a.stretch.map((row, i) => row.map((value, j) => (1 - t) * value + t * b.stretch[i][j]));
-    return { frame, inside: times(turn(a.angle + t * gap), stretch), angles: cosines.map((c) => Math.acos(Math.max(-1, Math.min(1, c)))) };
+    return { frame, inside: times(turn(a.angle + t * gap), stretch), angles: cosines.map((c) => Math.acos(Math.min(1, Math.abs(c)))) };
   }
 
   // The view whose arrow of column j is `arrow`, by the smallest rotation in the span of the plane and the column.
