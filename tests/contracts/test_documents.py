@@ -174,8 +174,8 @@ def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch,
     pytest.importorskip("jinja2")
     pytest.importorskip("rich")
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
-    samples = [table[::2] for table in datasets.load_digits(return_X_y=True, as_frame=True)]
-    monkeypatch.setattr(datasets, "load_digits", lambda **_: samples)
+    X, y = datasets.load_digits(return_X_y=True, as_frame=True)
+    monkeypatch.setattr(datasets, "load_digits", lambda **_: (X.iloc[::3, 1::3], y[::3]))
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert "OPGD, 6 components" in printed
