@@ -70,7 +70,7 @@ def describe_performance(evaluation: Evaluation, corrected_error: float | None =
     often = "no row" if not wrong else f"{count(wrong, 'row')}, about 1 in {round(1 / error)},"
     verb = "is" if wrong <= 1 else "are"
     sentences = [f"Tested on {tested}: {often} {verb} misclassified."]
-    if evaluation.source == "cv" and corrected_error is not None:
+    if evaluation.source == "cv" and corrected_error is not None and corrected_error > error:
         sentences.append(
             f"The model was selected on these rows, so this is optimistic: "
             f"{corrected_error:.1%} of new rows are expected to be misclassified."
