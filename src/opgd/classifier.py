@@ -7,6 +7,7 @@ from joblib import effective_n_jobs
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.projection_classifier import ProjectionClassifier
+from opgd._base.support import StableSupportMixin
 from opgd._dask.lazy import is_lazy
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.problem import pose, prepare
@@ -20,12 +21,14 @@ from opgd._utils.validation import (
     check_n_components,
     check_priors,
     check_seed,
+    check_sparsity,
+    count_kept,
 )
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray
 
 
-class OPGDClassifier(ProjectionClassifier):
+class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     r"""Gaussian discriminant analysis on an optimal linear projection.
 
     The projection :math:`V` maximizes the log posterior probability of the true classes,
@@ -78,6 +81,13 @@ class OPGDClassifier(ProjectionClassifier):
         when features are many or nearly collinear. Set it to 0 when classes differ in their
         variances only, which linear discriminant analysis cannot detect. With
         ``ridge=0, shrinkage=0`` this is the method of the paper.
+    sparsity : float or int, default=0.0
+        How many features are left out of all components. A float is the share of features that are
+        removed, from 0 (none) to below 1; an int is the number of features that are kept.
+        Features are selected one after the other, each the one that adds most to the separation of
+        the classes, by their means or variances, given those before it (see the guide). The fit is
+        the same as that to the selected features alone. `OPGDClassifierCV` selects the number of
+        features.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
@@ -167,6 +177,11 @@ class OPGDClassifier(ProjectionClassifier):
         Negative mean log posterior before the search and after each iteration.
     ridge_ : float
         The ridge that was used.
+    support_ : ndarray of shape (n_features_in_,)
+        Whether each feature is used by a component; see also `get_support`.
+    feature_order_ : ndarray of shape (n_varying,)
+        Indices of the features that are not constant, in the order in which they are selected.
+        Defined only if `sparsity` is not 0.
     search_ : dict of ndarrays of shape (n_starts,)
         What each start of the search reached: its name ("start"), "log_likelihood", "n_iter",
         "n_samples" (fewer than all if the start was abandoned on a subsample), "converged", and
@@ -201,6 +216,7 @@ class OPGDClassifier(ProjectionClassifier):
         covariance_type: str = "diag",
         shrinkage: float | str = 0.0,
         ridge: float | str = "auto",
+        sparsity: float | int = 0.0,
         priors: Any = None,
         class_weight: Any = None,
         init: Any = "auto",
@@ -218,6 +234,7 @@ class OPGDClassifier(ProjectionClassifier):
         self.covariance_type = covariance_type
         self.shrinkage = shrinkage
         self.ridge = ridge
+        self.sparsity = sparsity
         self.priors = priors
         self.class_weight = class_weight
         self.init = init
@@ -256,8 +273,12 @@ class OPGDClassifier(ProjectionClassifier):
         previous = getattr(self, "components_", None) if self.warm_start else None
         engine, classes = self._read_samples(X, y, sample_weight)
         check_n_components(self.n_components, engine.n_features)
+        order: dict[str, Any] = {}
         with one_blas_thread():
             prepared = prepare(engine, len(classes))
+            if self.sparsity:
+                order = {"feature_order_": prepared.feature_order}
+                prepared = prepared.restrict(count_kept(self.sparsity, engine.n_features))
             problem = pose(
                 prepared,
                 check_priors(self.priors, classes, prepared.classes.priors),
@@ -268,7 +289,7 @@ class OPGDClassifier(ProjectionClassifier):
             )
             progress = self._watch(problem, classes, data)
             directions, summary, notes = self._optimize(problem, rng, progress, previous)
-            attributes = self._describe(problem, classes, directions) | summary
+            attributes = self._describe(problem, classes, directions) | summary | order
         warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
         progress.finish(self._store(attributes))
         return self
@@ -276,6 +297,7 @@ class OPGDClassifier(ProjectionClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("warm_start", self.warm_start)
+        check_sparsity(self.sparsity)
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
         """Return an engine over the samples with positive weight, and the class labels."""

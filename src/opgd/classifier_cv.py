@@ -1,29 +1,29 @@
 """OPGDClassifierCV, which selects the number of components and the regularization."""
 
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.utils.metadata_routing import MetadataRouter
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
+from opgd._base.support import StableSupportMixin
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.best_estimator import BestEstimatorMixin
 from opgd._model_selection.correction import correct_error
-from opgd._model_selection.folds import Fold, Outcome, Sample, make_folds, try_models
+from opgd._model_selection.folds import Fold, Sample, make_folds
 from opgd._model_selection.held_out import collect_held_out
 from opgd._model_selection.inputs import list_values, make_sample, make_splits, thin_counts
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.routing import make_router, route_metadata
 from opgd._model_selection.scores import METRICS, is_quick
-from opgd._model_selection.stages import Request, StagedSearch
+from opgd._model_selection.selection import Selection
+from opgd._model_selection.sparsity import SparsityPath
 from opgd._model_selection.summary import SelectionSummary, summarize_selection
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
 from opgd._utils.progress import Progress
@@ -35,13 +35,19 @@ from opgd._utils.validation import (
     check_n_jobs,
     check_sample_weight,
     check_share,
+    check_sparsity,
+    count_kept,
 )
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray
 
 
 class OPGDClassifierCV(
-    BestEstimatorMixin, ProjectionMixin, CallbackSupportMixin, GaussianClassifier
+    BestEstimatorMixin,
+    StableSupportMixin,
+    ProjectionMixin,
+    CallbackSupportMixin,
+    GaussianClassifier,
 ):
     r"""OPGDClassifier with hyperparameters selected by cross-validation.
 
@@ -98,6 +104,14 @@ class OPGDClassifierCV(
     covariance_type : {"diag", "full"} or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag". RDA,
         which has full covariances on all components, is a candidate in any case.
+    sparsity : None, "auto", float, int or sequence of numbers, default=None
+        How many features to use. None uses all of them. A float is the share of features that are
+        removed, an int the number of features that are kept; see `OPGDClassifier`. "auto" tries
+        about 1.4 times as many features each time, from one to all, with inexpensive models, then
+        numbers near the selected one. Of these, or of several numbers that are passed, the smallest
+        within one standard error of the best score is selected, whatever `rule` is. Features are
+        ordered on the training samples of each split, so that held-out samples do not take part in
+        the selection. `sparsity_path_` has the results.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
@@ -171,6 +185,18 @@ class OPGDClassifierCV(
         that were abandoned before the last split are not included. If the search stopped earlier
         on one split than on others, the scores of that split's largest model are also used for
         larger numbers of components.
+    sparsity_path_ : dict of ndarrays of shape (n_sizes,)
+        Results of the best model by number of features, if `sparsity` is given: "n_features",
+        "mean_test_error" and "se_test_error", "mean_test_log_loss" (calibrated),
+        "test_log_likelihood" (of held-out samples, without calibration), "n_components", and
+        "selected". The features are the first entries of `feature_order_`. With
+        ``sparsity="auto"`` more models are tried for the selected number afterwards. It can be
+        passed to `pandas.DataFrame`.
+    feature_order_ : ndarray of shape (n_varying,)
+        Indices of the features that are not constant, in the order in which they are selected, if
+        `sparsity` is given.
+    support_ : ndarray of shape (n_features_in_,)
+        Whether each feature is used by a component; see also `get_support`.
     n_splits_ : int
         Number of splits.
     n_features_in_ : int
@@ -205,6 +231,7 @@ class OPGDClassifierCV(
         ridge: Any = None,
         n_subclasses: Any = None,
         covariance_type: Any = None,
+        sparsity: Any = None,
         class_weight: Any = None,
         cv: Any = 5,
         scoring: Any = "accuracy",
@@ -219,6 +246,7 @@ class OPGDClassifierCV(
         self.ridge = ridge
         self.n_subclasses = n_subclasses
         self.covariance_type = covariance_type
+        self.sparsity = sparsity
         self.class_weight = class_weight
         self.cv = cv
         self.scoring = scoring
@@ -272,7 +300,7 @@ class OPGDClassifierCV(
             calibrate=self.calibrate,
             by_accuracy=self.scoring in (None, "accuracy"),
         )
-        models = self._search(sample, folds, rank, ranking, progress)
+        models, path = self._search(sample, folds, rank, ranking, progress)
         table = tabulate(
             models,
             classes=sample.classes,
@@ -286,7 +314,11 @@ class OPGDClassifierCV(
                 "Every candidate scored NaN or infinity on at least one split; check that every "
                 "split contains all classes and that `scoring` suits the problem."
             )
-        best = models.index(ranking.preferred(models, self.rule))
+        candidates = models
+        if path is not None:
+            n_selected = path.select()
+            candidates = [m for m in models if m.setting.n_features == n_selected]
+        best = models.index(ranking.preferred(candidates, self.rule))
         components = self._best_components(table, best, models[best])
         model = self._refit(X, y, sample_weight, table["params"][best], components)
         held_out, calibration = collect_held_out(folds, models[best], calibrate=self.calibrate)
@@ -299,6 +331,8 @@ class OPGDClassifierCV(
             "corrected_error_": correct_error(models, best, folds),
             "n_splits_": len(splits),
         }
+        if path is not None:
+            attributes["sparsity_path_"] = path.tabulate()
         self.__dict__.update(attributes)
         progress.finish(attributes)
         return self
@@ -355,6 +389,10 @@ class OPGDClassifierCV(
             check_n_subclasses(value, classes)
         for value in given.get("covariance_type", []):
             check_choice("covariance_type", value, ["diag", "full"])
+        if isinstance(self.sparsity, str):
+            check_choice("sparsity", self.sparsity, ["auto"])
+        elif self.sparsity is not None:
+            self._sizes(1)
         if self.scoring == "f1" and len(classes) != 2:
             raise ValueError(
                 f"scoring='f1' needs two classes, but y has {len(classes)}; use 'f1_macro'."
@@ -397,37 +435,39 @@ class OPGDClassifierCV(
         rank: int,
         ranking: Ranking,
         progress: TaskProgress,
-    ) -> list[Model]:
-        """Return all models that were tried, with their outcomes on the folds."""
+    ) -> tuple[list[Model], SparsityPath | None]:
+        """Return all models that were tried on the folds, and their results by number of features.
 
-        def run(requests: list[Request], which: Sequence[int]) -> list[list[list[Outcome]]]:
-            tasks = [(request, i) for request in requests for i in which]
-            paths = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-                delayed(try_models)(folds[i], request.setting, request.counts, request.start(i))
-                for request, i in tasks
-            )
-            outcomes = []
-            for path in paths:
-                outcomes.append(path)
-                progress.step()
-                search.count_done(1 / len(folds))
-            n = len(which)
-            return [outcomes[k * n : (k + 1) * n] for k in range(len(requests))]
-
-        counts = self._counts(sample, rank)
-        search = StagedSearch(
-            run,
-            self._given(),
-            counts,
-            rank,
-            largest_class=float(sample.counts.max()),
-            n_splits=len(folds),
-            n_few=max(2, len(sample.classes) - 1),
-            ranking=ranking,
-            on_progress=lambda fraction: bar.update(fraction, search.describe_best),
-        )
+        The latter is None if all features are used.
+        """
         with Progress("Selecting a model", enabled=self.verbose > 0) as bar:
-            return search.select(ends=self._tries_ends)
+            selection = Selection(
+                sample,
+                folds,
+                rank,
+                ranking,
+                self._given(),
+                lambda rank: self._counts(sample, rank),
+                tries_ends=self._tries_ends,
+                n_jobs=self.n_jobs,
+                on_step=progress.step,
+                bar=bar,
+            )
+            path = None
+            if self.sparsity is None:
+                selection.try_all()
+            elif isinstance(self.sparsity, str):
+                path = selection.explore_sizes()
+            else:
+                path = selection.compare_sizes(self._sizes(sample.X.shape[1]))
+        return selection.models, path
+
+    def _sizes(self, n_features: int) -> list[int]:
+        """Return the numbers of features to try, ascending."""
+        values = [check_sparsity(value, word="auto") for value in list_values(self.sparsity)]
+        if not values:
+            raise ValueError("sparsity is empty; pass at least one number, or None.")
+        return sorted({count_kept(value, n_features) for value in values})
 
     def _best_components(self, table: dict[str, Any], best: int, model: Model) -> AnyArray | None:
         """Return the components from the split on which the selected model scored best.
@@ -439,7 +479,10 @@ class OPGDClassifierCV(
             table[f"split{i}_test_score"][best] if outcome.n_components == n_components else -np.inf
             for i, outcome in enumerate(model.outcomes)
         ]
-        return None if model.setting.end else model.components[int(np.argmax(scores))]
+        uses_all = model.setting.n_features in (None, self.n_features_in_)
+        if model.setting.end or not uses_all:  # splits may use different features
+            return None
+        return model.components[int(np.argmax(scores))]
 
     def _refit(
         self,

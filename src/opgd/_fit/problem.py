@@ -10,6 +10,7 @@ import numpy as np
 from opgd._fit.subclasses import split_classes
 from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.engines import Engine
+from opgd.core.feature_order import order_features
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
 from opgd.core.marginal import Completion, make_completion
@@ -42,6 +43,25 @@ class Prepared:
     def estimated_ridge(self) -> float:
         """Return the ridge that "auto" selects."""
         return estimate_ridge(self.frame, self.classes)
+
+    @cached_property
+    def feature_order(self) -> IntArray:
+        """Indices of the features that vary, the most useful one for separating classes first."""
+        return order_features(self.classes, self.frame.roots)
+
+    def restrict(self, n_features: int) -> "Prepared":
+        """Return the same for the first features of their order."""
+        if n_features >= len(self.feature_order):
+            return self
+
+        def compute() -> Prepared:
+            features = np.sort(self.feature_order[:n_features])
+            frame = self.frame.restricted(features)
+            if frame.engine.incomplete:  # estimate missing entries from these features alone
+                return Prepared(frame, frame.moments(self.classes.n_groups))
+            return Prepared(frame, self.classes.mapped(self.frame.change_to(frame)))
+
+        return self._remember(("restrict", n_features), compute)
 
     def whiten(self, ridge: float) -> tuple[Whitening, Moments]:
         """Return the coordinates for a ridge, and the moments of the classes there."""

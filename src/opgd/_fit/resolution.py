@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from opgd._utils.text import list_names
-from opgd.core.coordinates import RANK_TOLERANCE, Frame
+from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.moments import multiply_rows_by
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -137,14 +137,7 @@ def leave_out_rare_values(frame: Frame, resolution: Resolution) -> Frame:
     used = np.setdiff1d(np.arange(len(frame.scale)), np.union1d(frame.constant, rare))
     if not len(rare) or not len(used):
         return frame
-    roots = frame.basis / frame.spread  # (p, R), roots @ roots.T is the correlation matrix
-    roots[rare] = 0.0
-    left, singular, _ = linalg.svd(roots, full_matrices=False)
-    retained = singular**2 > RANK_TOLERANCE * singular[0] ** 2
-    basis = left[:, retained]
-    basis[rare] = 0.0  # remove rounding errors of the singular vectors
-    changed = _change_basis(frame, basis, 1 / singular[retained])
-    return replace(changed, constant=np.union1d(frame.constant, rare), left_out=rare)
+    return replace(frame.restricted(used), left_out=rare)
 
 
 def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:
@@ -178,13 +171,3 @@ def _select_directions(frame: Frame, retained: AnyArray) -> Frame:
         spread=frame.spread[retained],
         rest=rest,
     )
-
-
-def _change_basis(frame: Frame, basis: FloatArray, spread: FloatArray) -> Frame:
-    """Return the frame for a basis (p, R') of a subspace, and the inverse deviations on it."""
-    engine = frame.engine
-    if frame.sphered:
-        mapping = (frame.basis / frame.spread).T @ (basis * spread)  # (R, R')
-        rows = multiply_rows_by(mapping)
-        engine = engine.mapped(lambda block: rows(block).T)
-    return replace(frame, engine=engine, basis=basis, spread=spread)

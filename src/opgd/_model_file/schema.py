@@ -181,6 +181,8 @@ OPTIONAL: dict[str, Field] = {
     "_kernel_classes": Codes("kernels", "K"),
     "_kernel_log_weights": Array("kernels"),
     "trials_": Table(("model", "error", "log_loss", "missed_probability")),
+    "feature_order_": Codes("v", "p"),
+    "sparsity_path_": Table(("n_features", "mean_test_error", "se_test_error", "selected")),
     "search_": Table(("start", "log_likelihood", "n_iter", "converged", "found_best")),
     OUTPUT: Output(),
 }

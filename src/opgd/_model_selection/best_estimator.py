@@ -67,6 +67,7 @@ class BestEstimatorMixin:
     n_evaluations_ = delegate_to_best("n_evaluations_")
     converged_ = delegate_to_best("converged_")
     loss_curve_ = delegate_to_best("loss_curve_")
+    feature_order_ = delegate_to_best("feature_order_")
 
     def _set_held_out(self, held_out: HeldOut) -> None:
         self.best_estimator_._set_held_out(held_out)

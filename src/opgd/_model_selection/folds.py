@@ -254,9 +254,12 @@ class Fold:
         """Return the problem of a setting on the training samples."""
         counts = self.train.counts
         numbers = limit_numbers(setting, self.test.classes, counts)
+        prepared = self.prepared
+        if setting.n_features is not None:
+            prepared = prepared.restrict(setting.n_features)
         return pose(
-            self.prepared,
-            self.prepared.classes.priors,
+            prepared,
+            prepared.classes.priors,
             n_subclasses=numbers[self.present],
             covariance_type=setting.covariance_type,
             shrinkage=setting.shrinkage,

@@ -17,11 +17,12 @@ def name_model(params: Mapping[str, Any], rank: int, n_classes: int) -> str:
     n_classes : number of classes
     """
     count = int(params["n_components"])
+    rank = min(rank, params.get("sparsity") or rank)
     is_searched = params.get("max_iter") != 0
     is_pooled = params["shrinkage"] == 1
     settings = _name_settings(params)
     if params["covariance_type"] == "full" and count >= rank and not is_pooled:
-        is_quadratic = not settings and params["n_subclasses"] == 1
+        is_quadratic = params["shrinkage"] == params["ridge"] == 0 and params["n_subclasses"] == 1
         return _join(["QDA" if is_quadratic else "RDA", *_name_gaussians(params), *settings])
     components = f"{count} component" + ("s" if count != 1 else "")
     if not is_searched and is_pooled and params["n_subclasses"] == 1:
@@ -45,10 +46,12 @@ def _name_gaussians(params: Mapping[str, Any]) -> list[str]:
 
 
 def _name_settings(params: Mapping[str, Any]) -> list[str]:
-    """Return shrinkage and ridge unless they are 0; a shrinkage of 1 has a name of its own."""
+    """Return shrinkage and ridge if they are to be named, and a limited number of features."""
     shrinkage, ridge = params["shrinkage"], params["ridge"]
     names = [] if shrinkage in (0, 1) else [f"shrinkage {_format(shrinkage)}"]
-    return names if ridge == 0 else [*names, f"ridge {_format(ridge)}"]
+    names += [] if ridge == 0 else [f"ridge {_format(ridge)}"]
+    n_features = params.get("sparsity")
+    return [*names, f"{n_features} features"] if n_features else names
 
 
 def _format(value: Any) -> str:

@@ -37,6 +37,7 @@ class Setting:
     ridge: float | str
     end: str | None = None  # "lda" or "rda" for the limiting cases, which need no search
     limited: bool = False  # whether small classes get fewer Gaussians than `n_subclasses`
+    n_features: int | None = None  # number of features that are used, None for all
 
 
 def grow_path(

@@ -46,6 +46,16 @@ class Model:
         """Return the weight of the held-out samples of all splits."""
         return sum(outcome.weight for outcome in self.outcomes)
 
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Weights of the held-out samples of all splits, (n,)."""
+        return np.concatenate([outcome.weights for outcome in self.outcomes])
+
+    @cached_property
+    def wrong(self) -> AnyArray:
+        """Whether each of these samples is misclassified, (n,)."""
+        return np.concatenate([outcome.wrong for outcome in self.outcomes])
+
     @property
     def error(self) -> float:
         """Return the mean error over splits."""
@@ -128,16 +138,34 @@ class Ranking:
         models = list(models)
         best = self.best(models)
         if rule == "one_se":
-            near = self._near(models, best, self._standard_error(best))
+            near = self._near(models, best, self._split_error(best))
             return min(near, key=lambda model: (model.n_parameters, self.key(model)))
-        error = self._standard_error(best)
-        if self.by_accuracy:
-            # few splits may agree by chance: no less than the error of a share of wrong samples
-            error = max(error, binomial_error(best.error, best.weight))
-        near = self._near(models, best, TIE * error)
+        near = self._near(models, best, TIE * self.standard_error(best))
         return min(near, key=lambda model: (model.n_gaussians, self.key(model)))
 
-    def _standard_error(self, model: Model) -> float:
+    def standard_error(self, model: Model) -> float:
+        """Return the standard error of the score, of accuracies no less than a binomial one."""
+        error = self._split_error(model)
+        if self.by_accuracy:  # few splits may agree by chance
+            error = max(error, binomial_error(model.error, model.weight))
+        return error
+
+    def is_near(self, model: Model, best: Model) -> bool:
+        """Return whether a score is within one standard error of the difference from the best.
+
+        The standard error of a difference of accuracies is that over the held-out samples, which
+        are the same for both models; of other scores, that over splits.
+        """
+        if self.by_accuracy:
+            differences = model.wrong.astype(float) - best.wrong
+            weights = best.weights / best.weight
+            mean = float(weights @ differences)
+            return mean <= np.sqrt(np.sum((weights * (differences - mean)) ** 2))
+        differences = self.split_scores(best) - self.split_scores(model)
+        spread = differences.std() / np.sqrt(max(len(differences) - 1, 1))
+        return bool(differences.mean() <= spread)
+
+    def _split_error(self, model: Model) -> float:
         """Return the standard error of the mean score over splits."""
         scores = self.split_scores(model)
         return float(scores.std() / np.sqrt(len(scores) - 1)) if len(scores) > 1 else 0.0

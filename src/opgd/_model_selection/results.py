@@ -69,6 +69,8 @@ def classifier_params(
 ) -> dict[str, Any]:
     """Return the arguments of the OPGDClassifier that is fitted to all samples."""
     setting = model.setting
+    if setting.n_features is not None:
+        rank = min(rank, setting.n_features)
     arguments = {
         "n_components": rank if model.count == ALL_COMPONENTS else model.count,
         "n_subclasses": _number_by_class(setting, classes, counts),
@@ -76,6 +78,8 @@ def classifier_params(
         "shrinkage": setting.shrinkage,
         "ridge": setting.ridge,
     }
+    if setting.n_features is not None:
+        arguments["sparsity"] = setting.n_features
     return arguments if setting.end is None else arguments | {"init": "lda", "max_iter": 0}
 
 

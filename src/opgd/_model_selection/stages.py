@@ -120,6 +120,7 @@ class StagedSearch:
     n_splits : number of splits
     n_few : number of components with which Gaussians are grown beside the best number
     ranking : order of models
+    n_features : number of features that the models use, None for all
     on_progress : called with the fraction of the work that is done, by an estimate
     """
 
@@ -131,6 +132,7 @@ class StagedSearch:
     n_splits: int
     n_few: int
     ranking: Ranking
+    n_features: int | None = None
     on_progress: Callable[[float], None] = lambda _: None
     models: dict[tuple[str, int], Model] = field(default_factory=dict)
     abandoned: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
@@ -145,6 +147,14 @@ class StagedSearch:
             stage.run()
             done += stage.share
             self.on_progress(done / total)
+        return list(self.models.values())
+
+    def screen(self, *, ends: bool = True) -> list[Model]:
+        """Try the models of the first stage only; return them. `ends` as in `select`."""
+        self.clock = StageClock(0.0, 1.0, 1)
+        self._try_paths()
+        if ends:
+            self._try_ends()
         return list(self.models.values())
 
     def count_done(self, n_requests: float) -> None:
@@ -174,14 +184,16 @@ class StagedSearch:
         names = list(BASELINE)
         values = [self.given.get(name, [BASELINE[name]]) for name in names]
         points = [dict(zip(names, point, strict=True)) for point in product(*values)]
-        settings = {repr(point): Setting(**point) for point in points}
+        settings = {repr(point): self._setting(**point) for point in points}
         self._try([Request(setting, tuple(self.counts)) for setting in settings.values()])
 
     def _try_ends(self) -> None:
         """Try LDA, and RDA if a model may have all components."""
         ridges = self.given.get("ridge", list(RIDGES))
         counts = tuple(self.counts)
-        self._try([Request(Setting("diag", 1, 1.0, ridge, "lda"), counts) for ridge in ridges])
+        self._try(
+            [Request(self._setting("diag", 1, 1.0, ridge, "lda"), counts) for ridge in ridges]
+        )
         if not self._allows_rda():
             return
         explicit = [float(s) for s in self.given.get("shrinkage", []) if s != "auto"]
@@ -189,7 +201,7 @@ class StagedSearch:
         numbers = self.given.get("n_subclasses", [1])
         self._try(
             [
-                Request(Setting("full", number, shrinkage, ridges[0], "rda"), counts)
+                Request(self._setting("full", number, shrinkage, ridges[0], "rda"), counts)
                 for number in numbers
                 for shrinkage in shrinkages
             ]
@@ -256,6 +268,9 @@ class StagedSearch:
             self._try([self._vary(best, best.setting, count) for count in larger], best)
 
     # --- helpers
+
+    def _setting(self, *args: Any, **kwargs: Any) -> Setting:
+        return replace(Setting(*args, **kwargs), n_features=self.n_features)
 
     def _allows_rda(self) -> bool:
         return self.counts[-1] >= self.rank

@@ -147,6 +147,17 @@ class SelectionSummary:
         )
 
 
+def _with_same_features(table: Mapping[str, Any], best: int) -> tuple[Mapping[str, Any], int]:
+    """Return the models with as many features as the best one, and its index among them."""
+    numbers = [params.get("sparsity") for params in table["params"]]
+    same = [i for i, number in enumerate(numbers) if number == numbers[best]]
+    rows = {
+        name: [column[i] for i in same] if name == "params" else np.asarray(column)[same]
+        for name, column in table.items()
+    }
+    return rows, same.index(best)
+
+
 def summarize_selection(
     table: Mapping[str, Any],
     best: int,
@@ -162,8 +173,10 @@ def summarize_selection(
     """Return the summary of a selection from its `cv_results_`.
 
     Tables of version 0.1.0 have no names and no standard errors; names are then made from the
-    parameters, and standard errors are nan.
+    parameters, and standard errors are nan. If numbers of features were compared, only models with
+    the selected number are in the summary.
     """
+    table, best = _with_same_features(table, best)
     candidates = _list_candidates(table, n_features, n_classes, calibrated)
     selected = candidates[best]
     lowest: dict[int, Candidate] = {}

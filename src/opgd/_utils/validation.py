@@ -64,6 +64,36 @@ def check_share(name: str, value: Any, *, word: str = "") -> float:
     return share
 
 
+def check_sparsity(value: Any, *, word: str = "") -> float | int:
+    """Return a share of features to remove, from 0 to below 1, or a number of features to keep.
+
+    `word` is a string that is also allowed, for the message; the caller handles it.
+    """
+    instead = f"{word!r}, " if word else ""
+    message = (
+        f"sparsity must be {instead}the share of features to remove (a float from 0 to below 1) "
+        f"or the number of features to keep (an int of at least 1), got {value!r}."
+    )
+    if word and isinstance(value, str):
+        raise ValueError(message)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(message)
+    if isinstance(value, Integral):
+        if int(value) < 0:
+            raise ValueError(message)
+        return int(value)
+    if not 0 <= float(value) < 1:
+        raise ValueError(message)
+    return float(value)
+
+
+def count_kept(sparsity: float | int, n_features: int) -> int:
+    """Return the number of features, at most `n_features`, that a sparsity keeps."""
+    if isinstance(sparsity, Integral):
+        return min(int(sparsity), n_features)
+    return max(1, round((1 - sparsity) * n_features))
+
+
 def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
     """Return a finite number above 0 (or 0, with `or_zero`), or raise an error."""
     bound = "of at least 0" if or_zero else "above 0"

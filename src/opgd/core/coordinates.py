@@ -194,6 +194,41 @@ class Frame:
         """Return the number of coordinates, after the R others, of the rows of the engine."""
         return 0 if self.rest is None or not self.engine.incomplete else self.rest.shape[1]
 
+    @property
+    def roots(self) -> FloatArray:
+        """Return standardized features as combinations of sphered coordinates, (p, R).
+
+        roots @ roots.T is the correlation matrix.
+        """
+        return self.basis / self.spread
+
+    def restricted(self, features: IntArray) -> "Frame":
+        """Return the frame in which only some of the features are used, without a new pass."""
+        basis = np.zeros((len(self.scale), min(len(features), len(self.spread))))
+        basis[features], singular, _ = linalg.svd(self.roots[features], full_matrices=False)
+        retained = singular**2 > RANK_TOLERANCE * singular[0] ** 2
+        basis, spread = basis[:, retained], 1.0 / singular[retained]
+        unused = np.setdiff1d(np.arange(len(self.scale)), np.union1d(features, self.constant))
+        frame = replace(
+            self,
+            basis=basis,
+            spread=spread,
+            constant=np.union1d(self.constant, unused),
+            collinear=self.collinear[np.isin(self.collinear, features) & ~np.all(retained)],
+            left_out=unused,
+        )
+        if not self.sphered:
+            return frame
+        rows = multiply_rows_by(self.change_to(frame))
+        return replace(frame, engine=self.engine.mapped(lambda block: rows(block).T))
+
+    def change_to(self, other: "Frame") -> FloatArray:
+        """Return the matrix (R, R') that maps sphered samples to those of another frame.
+
+        The other frame has the same features, or fewer.
+        """
+        return self.roots.T @ (other.basis * other.spread)
+
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
         """Return the matrix that maps the engine's centered rows to whitened coordinates."""
         if self.sphered:

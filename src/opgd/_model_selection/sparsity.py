@@ -1,0 +1,107 @@
+"""Selection of the number of features.
+
+Features are ordered on the training samples of each split by what they add to the separation of the
+classes (`opgd.core.feature_order`), so that a number of features determines which are used. A few
+inexpensive models are tried for each of several numbers, then for numbers near the best. The
+smallest number within one standard error of the best is selected.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from opgd._model_selection.ranking import Model, Ranking, binomial_error
+
+RATIO = 0.7
+"""Ratio of successive numbers of features."""
+MAX_REFINED = 8
+"""Maximum number of numbers between two successive ones that are tried near the best."""
+PATIENCE = 4
+"""Number of larger numbers without a lower error or log-loss after which no more are tried."""
+
+
+def thin_sizes(n_features: int) -> list[int]:
+    """Return numbers of features to try, ascending, from 1 to `n_features`."""
+    sizes = [n_features]
+    while sizes[0] > 1:
+        sizes.insert(0, max(1, min(sizes[0] - 1, round(RATIO * sizes[0]))))
+    return sizes
+
+
+@dataclass
+class SparsityPath:
+    """Best models by number of features.
+
+    Parameters
+    ----------
+    try_size : returns the models that were tried with a number of features
+    ranking : order of models
+    """
+
+    try_size: Callable[[int], list[Model]]
+    ranking: Ranking
+
+    def __post_init__(self) -> None:
+        self.models: dict[int, list[Model]] = {}
+
+    def explore(self, n_features: int) -> None:
+        """Try numbers of features from 1 on, and all those between neighbors of the selected one.
+
+        Larger numbers are not tried once several in a row did not improve the results, except for
+        all features.
+        """
+        sizes = thin_sizes(n_features)
+        for size in sizes[:-1]:
+            self.visit([size])
+            if self._has_stalled():
+                break
+        self.visit(sizes[-1:])
+        visited = sorted(self.models)
+        place = visited.index(self.select())
+        low, high = visited[max(place - 1, 0)], visited[min(place + 1, len(visited) - 1)]
+        between = np.linspace(low, high, min(high - low, MAX_REFINED) + 1).round().astype(int)
+        self.visit(between.tolist())
+
+    def visit(self, sizes: Iterable[int]) -> None:
+        """Try numbers of features that were not tried yet."""
+        for size in sizes:
+            if size not in self.models:
+                self.models[size] = self.try_size(size)
+
+    def best(self, size: int) -> Model:
+        """Return the best model with a number of features."""
+        return self.ranking.preferred(self.models[size])
+
+    def select(self) -> int:
+        """Return the smallest number of features within one standard error of the best score."""
+        best = self.ranking.best([self.best(size) for size in self.models])
+        return min(s for s in self.models if self.ranking.is_near(self.best(s), best))
+
+    def tabulate(self) -> dict[str, Any]:
+        """Return the results by number of features, as arrays."""
+        sizes = sorted(self.models)
+        models = [self.best(size) for size in sizes]
+        return {
+            "n_features": np.array(sizes),
+            "mean_test_error": np.array([model.error for model in models]),
+            "se_test_error": np.array([binomial_error(m.error, m.weight) for m in models]),
+            "mean_test_log_loss": np.array([model.loss for model in models]),
+            "test_log_likelihood": np.array([-model.raw_loss * model.weight for model in models]),
+            "n_components": np.array([_count_components(model) for model in models]),
+            "selected": np.array(sizes) == self.select(),
+        }
+
+    def _has_stalled(self) -> bool:
+        """Return whether the last numbers of features did not improve the results."""
+        models = [self.best(size) for size in sorted(self.models)]
+        if len(models) <= PATIENCE:
+            return False
+        before, after = models[:-PATIENCE], models[-PATIENCE:]
+        lower_error = min(m.error for m in after) < min(m.error for m in before)
+        return not lower_error and min(m.loss for m in after) >= min(m.loss for m in before)
+
+
+def _count_components(model: Model) -> int:
+    return max(outcome.n_components for outcome in model.outcomes)

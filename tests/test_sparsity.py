@@ -1,0 +1,198 @@
+"""Selection of features by `sparsity`."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.feature_selection import SelectFromModel
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from opgd import OPGDClassifier, OPGDClassifierCV, load_model, save_model
+from opgd._fit.problem import prepare
+from opgd.core.engines import RowEngine
+from opgd.core.feature_order import RIDGE, SHRINKAGE
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Two classes that differ in the means of features 3 and 7, and the variance of 5."""
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 2
+    X = rng.standard_normal((240, 20))
+    X[:, [3, 7]] += 1.2 * y[:, None]
+    X[:, 5] *= 1 + 2 * y
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def selected(simulated):
+    return OPGDClassifierCV(sparsity="auto", n_subclasses=1).fit(*simulated)
+
+
+@pytest.mark.parametrize("covariance_type", ["diag", "full"])
+@pytest.mark.parametrize("n_samples", [178, 12])
+def test_sparse_fit_equals_fit_to_the_selected_features(wine, covariance_type, n_samples):
+    rows = np.linspace(0, 177, n_samples).astype(int)  # 12: fewer samples than features
+    X, y = wine[0][rows], wine[1][rows]
+    settings = {"n_components": 2, "covariance_type": covariance_type, "init": "lda"}
+    settings |= {"shrinkage": 0.2, "ridge": 0.1}
+    sparse = OPGDClassifier(sparsity=5, **settings).fit(X, y)
+    columns = sparse.get_support(indices=True)
+    assert len(columns) == 5
+    alone = OPGDClassifier(**settings).fit(X[:, columns], y)
+    np.testing.assert_allclose(sparse.components_[:, columns], alone.components_, rtol=1e-5)
+    np.testing.assert_allclose(
+        sparse.predict_proba(X), alone.predict_proba(X[:, columns]), atol=1e-8
+    )
+
+
+def test_features_left_out_may_have_any_value(wine):
+    X, y = wine
+    model = OPGDClassifier(sparsity=0.6).fit(X, y)
+    changed = np.where(model.support_, X, np.nan)
+    np.testing.assert_allclose(model.predict_proba(changed), model.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("sparsity", [0, 0.0, 13, 50])
+def test_without_sparsity_the_fit_is_dense_to_the_bit(wine, sparsity):
+    dense, other = OPGDClassifier(), OPGDClassifier(sparsity=sparsity)
+    assert np.array_equal(dense.fit(*wine).components_, other.fit(*wine).components_)
+
+
+def test_order_does_not_depend_on_units_origins_or_order_of_features(wine):
+    X, y = wine
+    rng = np.random.default_rng(1)
+    shuffled = rng.permutation(13)
+    changed = (X * 10.0 ** rng.integers(-8, 8, 13) + rng.integers(-5, 5, 13))[:, shuffled]
+    first = OPGDClassifier(sparsity=3).fit(X, y).feature_order_
+    second = OPGDClassifier(sparsity=3).fit(changed, y).feature_order_
+    assert shuffled[second].tolist() == first.tolist()
+
+
+def test_order_agrees_with_regressions_on_the_samples(wine):
+    X, y = wine
+    order = OPGDClassifier(sparsity=3).fit(X, y).feature_order_
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    residuals, selected = X.copy(), []
+    within = np.concatenate([X[y == k] - X[y == k].mean(axis=0) for k in range(3)])
+    for _ in range(13):
+        gains = [-np.inf if j in selected else _gain(residuals[:, j], y) for j in range(X.shape[1])]
+        best = int(np.argmax(gains))
+        selected.append(best)
+        centered = np.concatenate(
+            [residuals[y == k] - residuals[y == k].mean(axis=0) for k in range(3)]
+        )
+        floor = RIDGE * within[:, best].var()
+        slopes = centered.T @ centered[:, best] / len(X) / (centered[:, best].var() + floor)
+        residuals = residuals - np.outer(residuals[:, best], slopes)
+    assert order.tolist() == selected
+
+
+def _gain(values, y):
+    shares = np.bincount(y) / len(y)
+    variances = np.array([values[y == k].var() for k in range(len(shares))])
+    pooled = shares @ variances
+    return np.log(values.var()) - shares @ np.log((1 - SHRINKAGE) * variances + SHRINKAGE * pooled)
+
+
+def test_constant_features_are_never_selected(wine):
+    X, y = wine[0].copy(), wine[1]
+    X[:, 4] = 7.0
+    with pytest.warns(UserWarning, match="constant"):
+        model = OPGDClassifier(sparsity=12).fit(X, y)
+    assert 4 not in model.feature_order_
+    assert not model.support_[4]
+
+
+def test_auto_selects_the_features_in_which_classes_differ(selected):
+    assert selected.get_support(indices=True).tolist() == [3, 5, 7]
+    path = selected.sparsity_path_
+    assert path["n_features"][path["selected"]].tolist() == [3]
+    assert selected.best_params_["sparsity"] == 3
+    assert "3 features" in selected.summary_.model
+
+
+def test_given_numbers_of_features_are_compared(simulated):
+    model = OPGDClassifierCV(1, sparsity=(2, 0.5), n_subclasses=1, ridge=0.1).fit(*simulated)
+    assert model.sparsity_path_["n_features"].tolist() == [2, 10]
+
+
+def test_selected_features_survive_a_model_file(selected, simulated, tmp_path):
+    save_model(selected, tmp_path / "model.opgd")
+    loaded = load_model(tmp_path / "model.opgd")
+    assert np.array_equal(loaded.get_support(), selected.get_support())
+    assert np.array_equal(loaded.feature_order_, selected.feature_order_)
+    for name, column in selected.sparsity_path_.items():
+        assert np.array_equal(loaded.sparsity_path_[name], column)
+
+
+def test_classifier_selects_features_in_a_pipeline(simulated):
+    X, y = simulated
+    selector = SelectFromModel(
+        OPGDClassifier(sparsity=3), importance_getter="support_", threshold=0.5
+    )
+    pipeline = make_pipeline(selector, KNeighborsClassifier()).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [3, 5, 7]
+    assert pipeline.score(X, y) > 0.7
+
+
+def test_missing_values_are_estimated_from_the_selected_features(simulated):
+    X, y = simulated
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    model = OPGDClassifier(sparsity=3).fit(X, y)
+    assert model.get_support(indices=True).tolist() == [3, 5, 7]
+    assert model.score(X, y) > 0.7
+
+
+def test_more_features_than_samples():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.standard_normal((60, 1500))
+    X[:, 700] += 3.0 * y
+    model = OPGDClassifier(sparsity=5).fit(X, y)
+    assert model.feature_order_[0] == 700
+    assert sorted(model.feature_order_.tolist()) == list(range(1500))
+    assert model.score(X, y) > 0.9
+
+
+def test_frequencies_tell_stable_features_and_groups(simulated, selected):
+    X, y = simulated
+    frequencies = selected.selection_frequencies(X, y, n_resamples=20, random_state=0)
+    assert set(np.argsort(-frequencies.frequencies)[:3]) == {3, 5, 7}
+    assert frequencies.frequencies.sum() == pytest.approx(3)
+    again = selected.selection_frequencies(X, y, n_resamples=20, random_state=0)
+    assert np.array_equal(frequencies.frequencies, again.frequencies)
+    twins = np.column_stack([X, X[:, 3] + 0.1 * X[:, 0]])
+    model = OPGDClassifier(sparsity=3).fit(twins, y)
+    frequencies = model.selection_frequencies(twins, y, n_resamples=20, random_state=0)
+    assert frequencies.members(3).tolist() == [3, 20]
+    assert frequencies.group_frequencies[frequencies.groups[3]] == 1.0
+    assert frequencies.table["group"][frequencies.table["feature"].index("x3")] == "x3, x20"
+
+
+@pytest.mark.parametrize("sparsity", [1.0, -0.1, -1, True, "much", None])
+def test_invalid_sparsity_is_refused(wine, sparsity):
+    with pytest.raises((TypeError, ValueError), match="sparsity"):
+        OPGDClassifier(sparsity=sparsity).fit(*wine)
+
+
+@pytest.mark.parametrize("sparsity", ["much", [], [0.5, 1.5], True])
+def test_invalid_sparsity_of_a_selection_is_refused(wine, sparsity):
+    with pytest.raises((TypeError, ValueError), match="sparsity"):
+        OPGDClassifierCV(sparsity=sparsity).fit(*wine)
+
+
+def test_restricted_moments_need_no_pass_over_the_samples(wine):
+    X, y = wine
+    prepared = prepare(RowEngine(X, y.astype(np.intp)), 3).restrict(4)
+    columns = np.flatnonzero(np.any(prepared.frame.basis != 0, axis=1))
+    alone = prepare(RowEngine(X[:, columns].copy(), y.astype(np.intp)), 3)
+    ours = prepared.classes.mapped(prepared.frame.roots[columns].T)
+    theirs = alone.classes.mapped(alone.frame.roots.T)
+    np.testing.assert_allclose(ours.means, theirs.means, atol=1e-12)
+    np.testing.assert_allclose(ours.covariances, theirs.covariances, atol=1e-12)
