@@ -508,7 +508,7 @@ def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("opgd.classifier_cv.try_models", interrupted)
+    monkeypatch.setattr("opgd._model_selection.selection.try_models", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*load_iris(return_X_y=True))
     assert vars(model) == before
