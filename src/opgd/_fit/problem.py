@@ -10,7 +10,7 @@ import numpy as np
 from opgd._fit.subclasses import split_classes
 from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.engines import Engine
-from opgd.core.feature_order import order_features
+from opgd.core.feature_order import MAX_CANDIDATES, MAX_CELLS, order_features, screen_features
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
 from opgd.core.marginal import Completion, make_completion
@@ -47,7 +47,15 @@ class Prepared:
     @cached_property
     def feature_order(self) -> IntArray:
         """Indices of the features that vary, the most useful one for separating classes first."""
-        return order_features(self.classes, self.frame.roots)
+        roots, classes = self.frame.roots, self.classes
+        variances = np.stack([np.sum(roots @ c * roots, axis=1) for c in classes.covariances])
+        features = screen_features(classes.priors, classes.means @ roots.T, variances)
+        candidates, rest = features[:MAX_CANDIDATES], features[MAX_CANDIDATES:]
+        n_rows = max(MAX_CELLS // (len(candidates) * classes.n_groups), 1)
+        order = order_features(
+            classes.mapped(roots[candidates].T), self.frame.sample_features(candidates, n_rows)
+        )
+        return np.concatenate([candidates[order], rest])
 
     def restrict(self, n_features: int) -> "Prepared":
         """Return the same for the first features of their order."""

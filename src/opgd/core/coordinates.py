@@ -13,6 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from opgd.core.engines import CENTERING_RATIO, Engine, RowBlock, RowEngine
+from opgd.core.feature_order import LabeledRows
 from opgd.core.missing import (
     Constrain,
     Span,
@@ -221,6 +222,15 @@ class Frame:
             return frame
         rows = multiply_rows_by(self.change_to(frame))
         return replace(frame, engine=self.engine.mapped(lambda block: rows(block).T))
+
+    def sample_features(self, features: IntArray, size: int) -> LabeledRows:
+        """Return some features, standardized, of at most `size` labeled samples."""
+        engine = self.engine
+        if not isinstance(engine, RowEngine) or size < engine.n_samples:
+            engine = engine.sample(min(size, engine.n_samples))
+        mapping, roots = self.row_map(), self.roots[features].T
+        rows = np.concatenate([mapping(block) @ roots for block in engine.blocks()])
+        return LabeledRows(rows, engine.labels, engine.row_weights / engine.total_weight)
 
     def change_to(self, other: "Frame") -> FloatArray:
         """Return the matrix (R, R') that maps sphered samples to those of another frame.

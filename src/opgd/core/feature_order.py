@@ -1,102 +1,153 @@
 r"""Order of features by what each adds to the separation of the classes.
 
-A feature that is normally distributed in every class, with variances :math:`v_k` there and
-:math:`v` over all samples, tells about
+Features are added one after the other. What the features before it explain of a feature, by linear
+regression inside the classes, is subtracted from it; the residual is normally distributed in
+class :math:`k` with mean :math:`m_k` and variance :math:`v_k`, and over all samples with variance
+:math:`v`. Each time the feature is added that maximizes
 
 .. math::
 
-    \tfrac{1}{2} \Big( \log v - \sum_k \pi_k \log v_k \Big)
+    \frac{1}{n} \sum_i \log p(y_i \mid r_i) +
+    \frac{\lambda}{2} \Big( \log v - \sum_k \pi_k \log v_k \Big),
 
-nats about the class, whether means or variances differ. Features are added one after the other,
-each the one with the largest gain after those before it were subtracted by linear regression
-inside the classes. Everything follows from the moments of the classes.
+where :math:`r_i` are the residuals of the features so far. The first term is the mean log posterior
+of the true classes: it does not reward a feature for separating classes that others separate
+already. The second is the information of the residual alone, whether means or variances differ. It
+has less variance, and prevails once the samples are separated.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
+from opgd.core.kernels import log_sum
 from opgd.core.moments import Moments
 from opgd.core.types import FloatArray, IntArray
 
-SHRINKAGE = 0.1
+INFORMATION_WEIGHT = 0.1
+"""Weight of the second term."""
+SHRINKAGE = 0.3
 """Share of the pooled variance in the variance of each class."""
 RIDGE = 0.05
-"""Share of the variance of a feature that other features do not explain, at least."""
+"""Share of the variance of a feature that is added to it in regressions on it."""
 MAX_CANDIDATES = 1000
-"""Number of features with the largest gains of their own among which features are selected."""
-MAX_STEPS = 200
+"""Number of features with the largest information of their own among which some are selected."""
+MAX_STEPS = 100
 """Number of features that are selected one after the other."""
+MAX_CELLS = 2**22
+"""Number of log densities that are computed for each selection, which limits the samples."""
+BLOCK_CELLS = 2**17
+"""Number of log densities that are computed together, so that they fit the cache."""
 
 
-def order_features(classes: Moments, roots: FloatArray) -> IntArray:
-    """Return the indices of the features that vary, the most useful one first.
+@dataclass(frozen=True)
+class LabeledRows:
+    """Samples on which posteriors are compared."""
 
-    All but the first `MAX_STEPS` are in the order of their gain after these, and all but the best
-    `MAX_CANDIDATES` of their own gain.
+    rows: FloatArray  # (n, m), standardized features
+    labels: IntArray  # (n,)
+    weights: FloatArray  # (n,), with sum one
+
+
+def screen_features(priors: FloatArray, means: FloatArray, variances: FloatArray) -> IntArray:
+    """Return the features that vary, by their own information, from moments (K, p)."""
+    information = compute_information(priors, means, variances)
+    return np.argsort(-information, kind="stable")[: np.sum(information > -np.inf)]
+
+
+def compute_information(priors: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
+    """Return log v - sum_k pi_k log v_k of each feature, (p,), from moments (K, p)."""
+    pooled = priors @ variances
+    total = pooled + priors @ (means - priors @ means) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        information = np.log(total) - priors @ np.log(shrink(priors, variances))
+    return np.where(pooled > 0, information, np.where(total > 0, np.inf, -np.inf))
+
+
+def shrink(priors: FloatArray, variances: FloatArray) -> FloatArray:
+    """Return the variances of the classes, (K, p), shrunk toward the pooled ones."""
+    pooled = priors @ variances
+    return (1 - SHRINKAGE) * np.maximum(variances, 0.0) + SHRINKAGE * pooled
+
+
+def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
+    """Return the indices of features, the most useful one first.
+
+    All but the first `MAX_STEPS` are in the order of what they add to these.
 
     Parameters
     ----------
-    classes : moments of the classes in coordinates with R dimensions
-    roots : ndarray of shape (p, R)
-        Standardized features as combinations of the coordinates.
+    classes : moments of standardized features, all of which vary
+    sample : samples of the same features
     """
-    means = classes.means @ roots.T
-    variances = np.stack([np.sum(roots @ c * roots, axis=1) for c in classes.covariances])
-    gains = compute_gains(classes.priors, means, variances)
-    by_gain = np.argsort(-gains, kind="stable")[: np.sum(gains > -np.inf)]
-    candidates, rest = by_gain[:MAX_CANDIDATES], by_gain[MAX_CANDIDATES:]
-    n_steps = min(MAX_STEPS, len(candidates))
-    selection = _Selection(classes.mapped(roots[candidates].T), n_steps)
+    n_steps = min(MAX_STEPS, classes.means.shape[1])
+    selection = _Selection(classes, sample, n_steps)
     for _ in range(n_steps):
-        selection.add_best()
-    others = np.argsort(-selection.gains(), kind="stable")[: len(candidates) - n_steps]
-    return np.concatenate([candidates[selection.selected], candidates[others], rest])
-
-
-def compute_gains(priors: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
-    """Return twice the gain of each feature, (p,), from moments (K, p)."""
-    pooled = priors @ variances
-    between = priors @ (means - priors @ means) ** 2
-    in_class = (1 - SHRINKAGE) * np.maximum(variances, 0.0) + SHRINKAGE * pooled
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gains = np.log(pooled + between) - priors @ np.log(in_class)
-    return np.where(pooled > 0, gains, np.where(between > 0, np.inf, -np.inf))
+        selection.add(int(np.argmax(selection.rate())))
+    others = np.argsort(-selection.rate(), kind="stable")[: classes.means.shape[1] - n_steps]
+    return np.concatenate([selection.selected, others]).astype(np.intp)
 
 
 class _Selection:
-    """Features selected so far, and moments of the residuals of all features.
+    """Features selected so far, and the residuals of all features after regression on them."""
 
-    The residual of a feature is what is left of it after regression on the selected ones.
-    """
-
-    def __init__(self, classes: Moments, n_steps: int) -> None:
+    def __init__(self, classes: Moments, sample: LabeledRows, n_steps: int) -> None:
         n_classes, n_features = classes.means.shape
         self.covariances, self.priors = classes.covariances, classes.priors
         self.within = np.diag(classes.within)
         self.means = classes.means.copy()  # (K, m), of residuals
         self.variances = np.diagonal(classes.covariances, axis1=1, axis2=2).copy()  # (K, m)
+        self.sample, self.residuals = sample, sample.rows.T.copy()  # (m, n)
+        self.log_joint = np.repeat(np.log(self.priors)[:, None], len(sample.labels), axis=1)
         self.selected: list[int] = []
         self._coefficients = np.empty((n_steps, n_features))
         self._with_selected = np.empty((n_classes, n_steps, n_features))
 
-    def gains(self) -> FloatArray:
-        """Return the gain of each feature after the selected ones, -inf for these."""
-        gains = compute_gains(self.priors, self.means, self.variances)
-        gains[self.selected] = -np.inf
-        return gains
+    def rate(self) -> FloatArray:
+        """Return the objective after adding each feature, (m,); -inf for the selected ones."""
+        values = compute_information(self.priors, self.means, self.variances)
+        values *= 0.5 * INFORMATION_WEIGHT
+        values[self.selected] = -np.inf
+        left = np.flatnonzero(values > -np.inf)
+        step = max(1, BLOCK_CELLS // self.log_joint.size)
+        for first in range(0, len(left), step):
+            values[left[first : first + step]] += self._mean_log_posteriors(
+                left[first : first + step]
+            )
+        return values
 
-    def add_best(self) -> None:
-        """Select the feature with the largest gain."""
-        best, n_selected = int(np.argmax(self.gains())), len(self.selected)
-        covariances = self._residual_covariances(best)
+    def _mean_log_posteriors(self, features: IntArray) -> FloatArray:
+        """Return the mean log posterior of the true classes after adding each feature."""
+        log_joint = self._add_densities(features)
+        true = log_joint[self.sample.labels, :, np.arange(len(self.sample.labels))]  # (n, b)
+        values: FloatArray = self.sample.weights @ (true - log_sum(log_joint).T)
+        return values
+
+    def _add_densities(self, features: IntArray) -> FloatArray:
+        """Return the log joints after adding each of some features, (K, b, n)."""
+        variances = shrink(self.priors, self.variances)[:, features, None]
+        steps = self.residuals[features] - self.means[:, features, None]
+        steps *= steps
+        steps /= -2.0 * variances
+        steps -= 0.5 * np.log(variances)
+        steps += self.log_joint[:, None]
+        return steps
+
+    def add(self, feature: int) -> None:
+        """Select a feature."""
+        n_selected = len(self.selected)
+        self.log_joint = self._add_densities(np.array([feature]))[:, 0]
+        covariances = self._residual_covariances(feature)
         pooled = self.priors @ covariances
-        slopes = pooled / (pooled[best] + RIDGE * self.within[best])
-        self.variances += slopes * (slopes * covariances[:, best, None] - 2.0 * covariances)
-        self.means -= slopes * self.means[:, best, None]
+        slopes = pooled / (pooled[feature] + RIDGE * self.within[feature])
+        self.variances += slopes * (slopes * covariances[:, feature, None] - 2.0 * covariances)
+        self.means -= slopes * self.means[:, feature, None]
+        self.residuals -= np.outer(slopes, self.residuals[feature])
         coefficients = self._coefficients[:n_selected]
-        coefficients -= np.outer(coefficients[:, best], slopes)
+        coefficients -= np.outer(coefficients[:, feature], slopes)
         self._coefficients[n_selected] = slopes
-        self._with_selected[:, n_selected] = self.covariances[:, best]
-        self.selected.append(best)
+        self._with_selected[:, n_selected] = self.covariances[:, feature]
+        self.selected.append(feature)
 
     def _residual_covariances(self, feature: int) -> FloatArray:
         """Return the covariances, by class, of all residuals with that of a feature, (K, m)."""
