@@ -40,6 +40,7 @@ from opgd._utils.validation import (
 from opgd.core.density import SampleDensity, information_criteria, make_sample_density
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.scoring import normalize_log_joints
+from opgd.core.tails import Tails
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 CRITERIA = ["bic", "icl", "aic"]
@@ -126,8 +127,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         labels or responsibilities.
     noise : bool or float, default=False
         Whether samples may belong to no cluster. They have a uniform density on a box around all
-        samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
-        to the other samples. With noise, samples must not have missing values.
+        samples; its share is estimated, or given as a number from 0 to 1. A sample is noise if this
+        density is higher than that of the clusters, with t distributions in place of Gaussians, so
+        that heavy tails of clusters are not noise. The clusters are fitted to the other samples.
+        With noise, samples must not have missing values.
     stability : bool, default=False
         Whether to fit each number of clusters to two random halves of the samples as well, and to
         add the agreement of the two fits to `selection_`. It takes about twice as long.
@@ -203,6 +206,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     noise_share_, noise_log_density_ : float
         Share of noise and log of its uniform density; only with `noise`. The criteria in
         `selection_` are then those of the samples that are not outlying.
+    noise_scales_, noise_degrees_ : ndarrays of shape (n_gaussians,)
+        Factors of the covariances and degrees of freedom of the t distributions that take the place
+        of the Gaussians where samples are compared with the noise; only with `noise`. Few degrees
+        of freedom indicate a cluster with heavy tails.
     eigenvalues_ : ndarray
         Nonzero eigenvalues of the correlation matrix of the features, in descending order. Small
         values indicate collinear features, for which ``metric="identity"`` can fail.
@@ -239,6 +246,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     weights_: FloatArray
     noise_share_: float
     noise_log_density_: float
+    noise_scales_: FloatArray
+    noise_degrees_: FloatArray
     _allow_missing = True
 
     def __init__(
@@ -322,7 +331,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             attributes["selection_"] = outcome.selection
             if outcome.noise is not None:
                 weights = check_sample_weight(sample_weight, X)
-                attributes |= describe_noise(X, weights, outcome.noise, attributes)
+                noise = outcome.noise.take(numbering.order)
+                attributes |= describe_noise(X, weights, noise, attributes)
             warn_about_mixture(
                 outcome,
                 numbering,
@@ -471,8 +481,9 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         noise = self._noise
         if noise is None:
             return labels
-        is_noise = self._density().log_density(self._check_rows(X)) < noise.log_odds
-        return np.where(is_noise, -1, labels)
+        with one_blas_thread():
+            log_odds = noise.log_odds(self._check_rows(X), self._density())
+        return np.where(log_odds > 0, -1, labels)
 
     @property
     def gaussian_classes_(self) -> IntArray:
@@ -485,7 +496,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         """Return the noise component, if there is one."""
         if not hasattr(self, "noise_share_"):
             return None
-        return Noise(self.noise_share_, self.noise_log_density_)
+        tails = Tails(self.noise_scales_, self.noise_degrees_)
+        return Noise(self.noise_share_, self.noise_log_density_, tails)
 
     @support_dask
     def predict_proba(self, X: Any) -> FloatArray:
