@@ -648,12 +648,23 @@ def test_density_with_noise_integrates_to_one(rng):
     X, _ = clouds(rng, 2, n_features=2, sizes=150)
     X, _ = add_outliers(X, 0.1, rng)
     model = OPGDMixture(2, noise=True, random_state=0).fit(X)
-    coordinates = model._coordinates
-    sphered = (X - coordinates.center) @ coordinates.matrix
-    low, high = sphered.min(axis=0), sphered.max(axis=0)
-    points = coordinates.raw_means(rng.uniform(low, high, (200_000, 2)))
-    volume = np.prod(high - low) * np.exp(model._density().log_volume)
+    low, high = X.min(axis=0), X.max(axis=0)
+    points = rng.uniform(low, high, (200_000, 2))
+    volume = np.prod(high - low)  # smaller than that of a box along the principal components
+    assert model.noise_log_density_ == pytest.approx(-np.log(volume))
     assert np.mean(np.exp(model.score_samples(points))) * volume == pytest.approx(1, abs=0.03)
+
+
+def test_heavy_tails_are_not_noise(rng):
+    X = rng.standard_t(3, size=(600, 4)) + 12 * (np.arange(600) % 2)[:, None]
+    X, outlying = add_outliers(X, 0.05, rng)
+    model = OPGDMixture(2, noise=True, random_state=0).fit(X)
+    found = model.labels_ == -1
+    assert np.mean(found[outlying]) > 0.9
+    assert np.mean(found[~outlying]) < 0.02
+    assert np.all(model.noise_degrees_ < 20)
+    normal = add_outliers(rng.normal(size=(600, 4)), 0.05, rng)[0]
+    assert OPGDMixture(1, noise=True).fit(normal).noise_degrees_[0] > 20
 
 
 def test_noise_is_kept_in_model_files(rng, tmp_path):

@@ -1,7 +1,5 @@
 """OPGDMixture, the clustering method of the paper's Section 5."""
 
-from collections.abc import Iterable
-from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -11,41 +9,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianModel, describe_projection
+from opgd._base.mixture_density import MixtureDensityMixin
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import compute_eagerly, is_lazy, support_dask
 from opgd._fit.cluster_numbers import list_numbers
 from opgd._fit.mixture_attributes import describe_fit, describe_mixture, describe_noise
 from opgd._fit.mixture_fit import MixtureSettings, Monitor
 from opgd._fit.mixture_init import MIXTURE_INITS
+from opgd._fit.mixture_parameters import check_mixture_parameters
 from opgd._fit.mixture_selection import Outcome, Samples, Selector, select_init
 from opgd._fit.mixture_warnings import warn_about_mixture
-from opgd._fit.noise import Noise, add_noise
 from opgd._fit.problem import Problem
 from opgd._fit.profiles import ClusterProfile, profile_clusters
-from opgd._fit.refinement import METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.features import validate_features
 from opgd._utils.validation import (
-    check_choice,
-    check_flag,
-    check_integer,
     check_n_components,
-    check_n_jobs,
-    check_positive,
     check_sample_weight,
     check_seed,
-    check_share,
 )
-from opgd.core.density import SampleDensity, information_criteria, make_sample_density
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.scoring import normalize_log_joints
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
-CRITERIA = ["bic", "icl", "aic"]
 
-
-class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianModel):
+class OPGDMixture(
+    ProjectionMixin, MixtureDensityMixin, ClusterMixin, CallbackSupportMixin, GaussianModel
+):
     r"""Gaussian mixture model on an optimal linear projection.
 
     First, a mixture with full covariances is fitted to all features. Then the projection :math:`V`
@@ -126,8 +117,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         labels or responsibilities.
     noise : bool or float, default=False
         Whether samples may belong to no cluster. They have a uniform density on a box around all
-        samples; its share is estimated, or given as a number from 0 to 1. The clusters are fitted
-        to the other samples. With noise, samples must not have missing values.
+        samples; its share is estimated, or given as a number from 0 to 1. A sample is noise if this
+        density is higher than that of the clusters, with t distributions in place of Gaussians, so
+        that heavy tails of clusters are not noise. The clusters are fitted to the other samples.
+        With noise, samples must not have missing values.
     stability : bool, default=False
         Whether to fit each number of clusters to two random halves of the samples as well, and to
         add the agreement of the two fits to `selection_`. It takes about twice as long.
@@ -203,6 +196,10 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     noise_share_, noise_log_density_ : float
         Share of noise and log of its uniform density; only with `noise`. The criteria in
         `selection_` are then those of the samples that are not outlying.
+    noise_scales_, noise_degrees_ : ndarrays of shape (n_gaussians,)
+        Factors of the covariances and degrees of freedom of the t distributions that take the place
+        of the Gaussians where samples are compared with the noise; only with `noise`. Few degrees
+        of freedom indicate a cluster with heavy tails.
     eigenvalues_ : ndarray
         Nonzero eigenvalues of the correlation matrix of the features, in descending order. Small
         values indicate collinear features, for which ``metric="identity"`` can fail.
@@ -237,8 +234,6 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
     """
 
     weights_: FloatArray
-    noise_share_: float
-    noise_log_density_: float
     _allow_missing = True
 
     def __init__(
@@ -309,7 +304,7 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         self : OPGDMixture
             Fitted estimator.
         """
-        numbers = self._check_parameters()
+        numbers = check_mixture_parameters(self)
         seed = check_seed(self.random_state).randint(2**31 - 1)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X, samples = self._validate(X, sample_weight)
@@ -322,7 +317,8 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             attributes["selection_"] = outcome.selection
             if outcome.noise is not None:
                 weights = check_sample_weight(sample_weight, X)
-                attributes |= describe_noise(X, weights, outcome.noise, attributes)
+                noise = outcome.noise.take(numbering.order)
+                attributes |= describe_noise(X, weights, noise, attributes)
             warn_about_mixture(
                 outcome,
                 numbering,
@@ -334,40 +330,6 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
             )
         progress.finish(self._store(attributes))
         return self
-
-    def _check_parameters(self) -> list[int]:
-        """Check all parameters; return the numbers of clusters, none for "auto"."""
-        if isinstance(self.n_clusters, str):
-            check_choice("n_clusters", self.n_clusters, ["auto"])
-        several = isinstance(self.n_clusters, Iterable)
-        values = [] if self.n_clusters == "auto" else [self.n_clusters]
-        values = list(self.n_clusters) if several and values else values
-        numbers = list(dict.fromkeys(check_integer("n_clusters", value, 1) for value in values))
-        if not numbers and not isinstance(self.n_clusters, str):
-            raise ValueError("n_clusters is empty; pass at least one number of clusters.")
-        check_n_components(self.n_components)
-        check_choice("covariance_type", self.covariance_type, ["diag", "full"])
-        check_choice("metric", self.metric, METRICS)
-        check_positive("orthogonality", self.orthogonality, or_zero=True)
-        if isinstance(self.init, str | Number | None):
-            check_choice("init", self.init, MIXTURE_INITS)
-        check_integer("n_init", self.n_init, 1)
-        check_integer("n_rounds", self.n_rounds, 1)
-        if self.shrinkage != "auto":
-            check_share("shrinkage", self.shrinkage, word="auto")
-        check_positive("regularization", self.regularization, or_zero=True)
-        check_choice("criterion", self.criterion, CRITERIA)
-        if not isinstance(self.merge, bool):
-            check_integer("merge", self.merge, 1)
-        if not isinstance(self.noise, bool):
-            check_share("noise", self.noise)
-        check_integer("max_iter", self.max_iter)
-        check_positive("tol", self.tol)
-        check_integer("verbose", self.verbose)
-        check_flag("subsample", self.subsample)
-        check_flag("stability", self.stability)
-        check_n_jobs(self.n_jobs)
-        return numbers
 
     def _validate(self, X: Any, sample_weight: Any) -> tuple[Any, Samples]:
         """Return all samples, and those with positive weight with `init` for these."""
@@ -471,21 +433,15 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         noise = self._noise
         if noise is None:
             return labels
-        is_noise = self._density().log_density(self._check_rows(X)) < noise.log_odds
-        return np.where(is_noise, -1, labels)
+        with one_blas_thread():
+            log_odds = noise.log_odds(self._check_rows(X), self._density())
+        return np.where(log_odds > 0, -1, labels)
 
     @property
     def gaussian_classes_(self) -> IntArray:
         """Cluster of each Gaussian, an array of shape (n_gaussians,)."""
         check_is_fitted(self)
         return self._projection.gaussian_classes
-
-    @property
-    def _noise(self) -> Noise | None:
-        """Return the noise component, if there is one."""
-        if not hasattr(self, "noise_share_"):
-            return None
-        return Noise(self.noise_share_, self.noise_log_density_)
 
     @support_dask
     def predict_proba(self, X: Any) -> FloatArray:
@@ -523,117 +479,3 @@ class OPGDMixture(ProjectionMixin, ClusterMixin, CallbackSupportMixin, GaussianM
         names = getattr(self, "feature_names_in_", None)
         columns = self._column_names() if names is None else [str(name) for name in names]
         return profile_clusters(self._check_rows(X), labels, log_joints, columns)
-
-    def _density(self) -> SampleDensity:
-        check_is_fitted(self)
-        return make_sample_density(self._coordinates, self._projection)
-
-    @support_dask
-    def score_samples(self, X: Any) -> FloatArray:
-        """Compute the log density of each sample in all features.
-
-        Densities of scores cannot be compared between projections of different dimensions.
-        Therefore the projected mixture is combined with a Gaussian, fitted to the training samples,
-        for the remaining dimensions given the scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-        """
-        X = self._check_rows(X)
-        with one_blas_thread():
-            log_densities = self._density().log_density(X)
-        if self._noise is None:
-            return log_densities
-        return add_noise(log_densities, self.noise_share_, self.noise_log_density_)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
-        """Compute the mean log density of the samples; see `score_samples`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        mean_log_density : float
-        """
-        log_density = compute_eagerly(self.score_samples(X))
-        weights = check_sample_weight(compute_eagerly(sample_weight), log_density)
-        return float(np.average(log_density, weights=weights))
-
-    def aic(self, X: Any) -> float:
-        """Compute the Akaike information criterion; lower is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        aic : float
-        """
-        return self._criterion("aic", X)
-
-    def bic(self, X: Any) -> float:
-        """Compute the Bayesian information criterion; lower is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        bic : float
-        """
-        return self._criterion("bic", X)
-
-    def icl(self, X: Any) -> float:
-        """Compute the integrated completed likelihood criterion; lower is better.
-
-        It is `bic` plus a penalty for samples whose cluster is uncertain.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        icl : float
-        """
-        return self._criterion("icl", X)
-
-    def _criterion(self, name: str, X: Any) -> float:
-        log_density = compute_eagerly(self.score_samples(X))
-        certainty = 0.0
-        if name == "icl":
-            certainty = np.log(compute_eagerly(self.predict_proba(X)).max(axis=1)).sum()
-        n_parameters = self._density().n_parameters + (self._noise is not None)
-        sizes = n_parameters, len(log_density)
-        criteria = information_criteria(log_density.sum(), *sizes, certainty)
-        return float(criteria[name])
-
-    def sample(self, n_samples: int = 1) -> tuple[FloatArray, IntArray]:
-        """Draw samples of the clusters, without noise, from the density of `score_samples`.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of samples to draw.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        labels : ndarray of shape (n_samples,)
-            Cluster from which each sample was drawn.
-        """
-        density = self._density()
-        rng, weights = check_seed(self.random_state), np.exp(density.gaussians.log_priors)
-        counts = rng.multinomial(check_integer("n_samples", n_samples, 1), weights / weights.sum())
-        return density.draw(counts, rng), np.repeat(self.gaussian_classes_, counts)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from opgd._dask.lazy import apply_to_samples, take_values
 from opgd._fit.mixture_fit import MixtureFit
@@ -86,17 +87,18 @@ def describe_noise(
 ) -> dict[str, Any]:
     """Return the attributes that noise changes."""
     density = make_sample_density(attributes["_coordinates"], attributes["_projection"])
-    log_densities = density.log_density(X)
-    probabilities = noise.probabilities(log_densities)
-    is_noise = log_densities < noise.log_odds
+    probabilities = expit(noise.log_odds(X, density))
+    is_noise = probabilities > 0.5
     certainty = (1 - attributes["uncertainty_"]) * (1 - probabilities)
-    total = add_noise(log_densities, noise.share, noise.log_density)
+    total = add_noise(density.log_density(X), noise.share, noise.log_density)
     return {
         "labels_": np.where(is_noise, -1, attributes["labels_"]),
         "uncertainty_": 1 - np.where(is_noise, probabilities, certainty),
         "log_likelihood_": float(total.sum() if weights is None else weights @ total),
         "noise_share_": noise.share,
         "noise_log_density_": noise.log_density,
+        "noise_scales_": noise.tails.scales,
+        "noise_degrees_": noise.tails.degrees,
     }
 
 

@@ -1,27 +1,34 @@
 """A uniform noise component for samples that belong to no cluster.
 
-The density of all samples is (1 - share) p(x) + share / volume, where p is the density of the
-clusters and the volume is that of a box around all samples. Clusters are fitted to the samples that
-are not noise. At first these are samples with a density similar to that of their neighbors, then
-those with a density p(x) above that of the noise.
+Clusters have the density p, and the noise has the density 1 / volume, where the volume is that of a
+box around all samples. Clusters are fitted to the samples that are not noise. At first these are
+samples with a density similar to that of their neighbors, then those with
+(1 - share) t(x) >= share / volume. Here t is the density of the clusters with t distributions in
+place of Gaussians, since tails of clusters that are heavier than normal are not noise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.neighbors import LocalOutlierFactor
 
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import SampleDensity
 from opgd.core.engines import RowEngine
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.kernels import log_sum
+from opgd.core.tails import Tails
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 N_NEIGHBORS = 20
 MAX_ROWS = 20_000
-"""Maximum number of samples among which neighbors are searched for."""
+"""Maximum number of samples among which neighbors are searched for, and tails estimated from."""
 MAX_FACTOR = 1.5
 """Local outlier factor above which a sample is left out of the first fit."""
 N_ITERATIONS = 100
+TOLERANCE = 1e-6
+"""Gain in log-likelihood per sample at which EM for the tails stops."""
 FIRST_SHARE = 0.05
 MAX_SHARE = 0.5
 """Largest share of noise that is estimated."""
@@ -29,23 +36,35 @@ MAX_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Noise:
-    """A uniform density with its share of the samples."""
+    """A uniform density with its share of the samples, and the tails of the clusters."""
 
     share: float
     log_density: float  # in the units of the features
+    tails: Tails
 
-    @property
-    def log_odds(self) -> float:
-        """Return the log density of the clusters below which a sample is more probably noise."""
+    def take(self, order: IntArray) -> Self:
+        """Return the noise with the tails of Gaussians in another order, (C,)."""
+        tails = Tails(self.tails.scales[order], self.tails.degrees[order])
+        return replace(self, tails=tails)
+
+    def log_odds(self, X: AnyArray, density: SampleDensity) -> FloatArray:
+        """Return the log odds of noise for each sample, given the density of the clusters, (n,)."""
         if self.share in (0, 1):
-            return -np.inf if self.share == 0 else np.inf
-        return float(np.log(self.share) - np.log1p(-self.share) + self.log_density)
+            return np.full(len(X), -np.inf if self.share == 0 else np.inf)
+        distances, at_means = _squared_distances(X, density)
+        joint = self.tails.log_joint(distances, at_means, density.coordinates.rank)
+        return self._compare(log_sum(joint.T))
 
-    def probabilities(self, log_densities: FloatArray) -> FloatArray:
-        """Return the probability that each sample is noise, from log p(x), (n,)."""
-        difference = np.clip(log_densities - self.log_odds, -700.0, 700.0)
-        probabilities: FloatArray = 1.0 / (1.0 + np.exp(difference))
-        return probabilities
+    def _compare(self, log_densities: FloatArray) -> FloatArray:
+        """Return the log odds of noise, from log t(x), (n,)."""
+        log_odds = np.log(self.share) - np.log1p(-self.share) + self.log_density
+        return np.asarray(log_odds - log_densities)
+
+
+def _squared_distances(X: AnyArray, density: SampleDensity) -> tuple[FloatArray, FloatArray]:
+    """Return squared distances to each Gaussian, (n, C), and the log joints at the means, (C,)."""
+    at_means = density.log_joint_at_means
+    return np.maximum(2.0 * (at_means - density.log_joint(X)), 0.0), at_means
 
 
 def add_noise(log_densities: FloatArray, share: float, log_noise: float) -> FloatArray:
@@ -73,11 +92,17 @@ def find_outlying(frame: Frame) -> AnyArray:
 
 
 def log_uniform_density(X: AnyArray, density: SampleDensity) -> float:
-    """Return the log density of the uniform distribution on a box of sphered samples."""
-    sphered = (np.asarray(X, dtype=np.float64) - density.coordinates.center) @ (
-        density.coordinates.matrix
-    )
-    return float(-np.log(np.ptp(sphered, axis=0)).sum() - density.log_volume)
+    """Return the log density of the uniform distribution on a box around all samples.
+
+    Of a box along the features and one along the axes of sphered samples, it is the smaller one.
+    Where features are linearly dependent, the first one has other dimensions.
+    """
+    X = np.asarray(X, dtype=np.float64)
+    sphered = (X - density.coordinates.center) @ density.coordinates.matrix
+    log_volume = np.log(np.ptp(sphered, axis=0)).sum() + density.log_volume
+    if density.coordinates.rank == X.shape[1]:
+        log_volume = min(log_volume, np.log(np.ptp(X, axis=0)).sum())
+    return -float(log_volume)
 
 
 @dataclass(frozen=True)
@@ -89,10 +114,36 @@ class NoiseEstimate:
 
 
 def estimate_noise(engine: RowEngine, density: SampleDensity, share: float | None) -> NoiseEstimate:
-    """Estimate the share of the noise by EM, unless it is given."""
-    log_densities = density.log_density(engine.X)
-    noise = Noise(FIRST_SHARE if share is None else share, log_uniform_density(engine.X, density))
-    for _ in range(N_ITERATIONS if share is None else 0):
-        mean = np.average(noise.probabilities(log_densities), weights=engine.weights)
-        noise = Noise(min(float(mean), MAX_SHARE), noise.log_density)
-    return NoiseEstimate(noise, log_densities >= noise.log_odds)
+    """Estimate the tails of the clusters, and the share of the noise unless it is given, by EM."""
+    tails = Tails.make_nearly_normal(len(density.gaussians.means))
+    log_noise = log_uniform_density(engine.X, density)
+    noise = Noise(FIRST_SHARE if share is None else share, log_noise, tails)
+    if 0 < noise.share < 1:
+        noise = _fit_noise(engine, density, noise, estimate_share=share is None)
+    return NoiseEstimate(noise, noise.log_odds(engine.X, density) <= 0)
+
+
+def _fit_noise(
+    engine: RowEngine, density: SampleDensity, noise: Noise, *, estimate_share: bool
+) -> Noise:
+    """Run EM from `noise`, on a part of the samples if there are many."""
+    rank, rows = density.coordinates.rank, slice(None, None, -(-engine.n_samples // MAX_ROWS))
+    distances, at_means = _squared_distances(engine.X[rows], density)
+    weights = np.ones(len(distances)) if engine.weights is None else engine.weights[rows]
+    last = -np.inf
+    for _ in range(N_ITERATIONS):
+        posteriors = noise.tails.log_joint(distances, at_means, rank)
+        log_densities = log_sum(posteriors.T)  # leaves joints, up to a factor for each sample
+        total = add_noise(log_densities, noise.share, noise.log_density)
+        mean = np.average(total, weights=weights)
+        if mean - last < TOLERANCE:
+            break
+        last = mean
+        probabilities = expit(noise._compare(log_densities))
+        posteriors *= ((1 - probabilities) * weights / posteriors.sum(axis=1))[:, None]
+        share = noise.share
+        if estimate_share:
+            share = min(float(np.average(probabilities, weights=weights)), MAX_SHARE)
+        tails = noise.tails.re_estimate(distances, posteriors, rank)
+        noise = replace(noise, share=share, tails=tails)
+    return noise

@@ -52,6 +52,11 @@ def _log_priors_match_weights(fitted: Attributes) -> bool:
     return bool(np.allclose(by_cluster / weights.sum(), fitted["weights_"], atol=TOLERANCE))
 
 
+def _noise_is_complete(fitted: Attributes) -> bool:
+    names = "noise_share_", "noise_log_density_", "noise_scales_", "noise_degrees_"
+    return len({name in fitted for name in names}) == 1
+
+
 def _weights_sum_to_one(fitted: Attributes) -> bool:
     return abs(float(fitted["weights_"].sum()) - 1.0) <= TOLERANCE
 
@@ -193,6 +198,7 @@ MIXTURE = (
     Relation("log priors do not match its weights_", _log_priors_match_weights),
     *PROJECTION,
     Relation("directions left out are not orthogonal to the others", _rest_is_orthogonal),
+    Relation("noise is not complete", _noise_is_complete),
 )
 SEMI_SUPERVISED = (
     *CLASSES,

@@ -175,6 +175,8 @@ OPTIONAL: dict[str, Field] = {
     "corrected_error_": Number(0.0, 1.0),
     "noise_share_": Number(0.0, 1.0),
     "noise_log_density_": Number(),
+    "noise_scales_": Array("C", low=SMALLEST),
+    "noise_degrees_": Array("C", low=1.0),
     "uses_unlabeled_": Flag(),
     "variance_": Number(SMALLEST),
     "_kernel_scores": Array("kernels q"),

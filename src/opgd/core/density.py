@@ -12,6 +12,7 @@ where `volume` is the volume in original units of a unit cube of sphered samples
 linearly dependent, this is the density on the affine subspace that the samples span.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import log_sum
 from opgd.core.marginal import Completion
-from opgd.core.scoring import map_blocks, scores_log_joint
+from opgd.core.scoring import log_joint_at_means, map_blocks, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -53,20 +54,41 @@ class SampleDensity:
 
     def log_density(self, X: AnyArray) -> FloatArray:
         """Return log p(x) for each sample, (n,)."""
+
+        def block_log_density(joint: FloatArray, common: FloatArray) -> FloatArray:
+            log_density: FloatArray = log_sum(joint) + common
+            return log_density[None]
+
+        return self._complete(self._map_log_joints(X, block_log_density, 1)[:, 0], X)
+
+    def log_joint(self, X: AnyArray) -> FloatArray:
+        """Return log(pi_c phi_c(x)) for each Gaussian and complete sample, (n, C)."""
+        return self._map_log_joints(X, np.add, len(self.gaussians.means))
+
+    @property
+    def log_joint_at_means(self) -> FloatArray:
+        """Return the log joint of each Gaussian at its mean, (C,)."""
+        return log_joint_at_means(self.gaussians, self.form) + self.constant
+
+    def _map_log_joints(
+        self, X: AnyArray, function: Callable[[FloatArray, FloatArray], FloatArray], n_columns: int
+    ) -> FloatArray:
+        """Apply a function of log joints of the scores (C, m) and the common rest (m,) to blocks.
+
+        It returns an array (n_columns, m) for each block of m samples.
+        """
         sphering, constant = self.coordinates.matrix, self.constant
         factors = self.form.factors(self.gaussians)
 
-        def block_log_density(centered: FloatArray) -> FloatArray:
+        def map_block(centered: FloatArray) -> FloatArray:
             sphered = sphering.T @ centered.T  # (R, n)
             np.clip(sphered, -FARTHEST_ROW, FARTHEST_ROW, out=sphered)
             inside = self.span @ sphered
-            scores = self.factor @ inside
-            joint = scores_log_joint(scores, self.gaussians, factors, self.form)
+            joint = scores_log_joint(self.factor @ inside, self.gaussians, factors, self.form)
             rest = np.sum(sphered**2, axis=0) - np.sum(inside**2, axis=0)
-            log_density: FloatArray = log_sum(joint) + constant - 0.5 * np.maximum(rest, 0.0)
-            return log_density[None]
+            return function(joint, constant - 0.5 * np.maximum(rest, 0.0))
 
-        return self._complete(map_blocks(X, self.coordinates.center, block_log_density, 1)[:, 0], X)
+        return map_blocks(X, self.coordinates.center, map_block, n_columns)
 
     def _complete(self, log_densities: FloatArray, X: AnyArray) -> FloatArray:
         """Replace the log densities (n,) of incomplete samples by those of their observed entries.

@@ -11,6 +11,7 @@ from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.marginal import Completion, ScoreObserver, map_incomplete
 from opgd.core.observed import ObservedScores
 from opgd.core.scoring import (
+    log_joint_at_means,
     log_sum_by_group,
     map_blocks,
     normalize_log_joints,
@@ -131,16 +132,7 @@ class FittedProjection:
         """Return the squared distances of complete samples, and nan for others, (n, C)."""
         each = np.arange(len(self.gaussians.means))
         log_joint = self._whole_log_joint_by(each, X)
-        return np.maximum(2.0 * (self._log_joint_at_means() - log_joint), 0.0)
-
-    def _log_joint_at_means(self) -> FloatArray:
-        """Return the log joint of each Gaussian at its mean, log pi_c + sum_j log f_j, (C,)."""
-        gaussians, factors = self.gaussians, self.form.factors(self.gaussians)
-        origin, buffer = np.zeros((self.n_components, 1)), np.empty((len(gaussians.means), 1))
-        at_means = gaussians.log_priors.copy()
-        for j in range(self.n_components):
-            at_means += np.log(self.form.standardize(j, origin, gaussians.means, factors, buffer))
-        return at_means
+        return np.maximum(2.0 * (log_joint_at_means(self.gaussians, self.form) - log_joint), 0.0)
 
     def _log_joint_by(self, groups: IntArray, X: AnyArray) -> FloatArray:
         """Return the log of the sum of the joints of each group of Gaussians, (n, n_groups)."""

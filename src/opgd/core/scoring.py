@@ -89,6 +89,16 @@ def scores_log_joint(
     return joint
 
 
+def log_joint_at_means(gaussians: ProjectedGaussians, form: Form) -> FloatArray:
+    """Return the log joint of each Gaussian at its mean, log pi_c + sum_j log f_j, (C,)."""
+    n_gaussians, n_components = gaussians.means.shape
+    factors, at_means = form.factors(gaussians), gaussians.log_priors.copy()
+    origin, buffer = np.zeros((n_components, 1)), np.empty((n_gaussians, 1))
+    for j in range(n_components):
+        at_means += np.log(form.standardize(j, origin, gaussians.means, factors, buffer))
+    return at_means
+
+
 def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
     """Convert log joints (n, K) to log posteriors in place."""
     # subtract the maximum first: the log of the sum would be lost in huge log joints
