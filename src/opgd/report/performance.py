@@ -52,6 +52,11 @@ class Performance:
     methods: list[MethodSummary] | None
     methods_note: str  # how methods were compared, or why they were not
 
+    @property
+    def imbalanced(self) -> bool:
+        """Whether the largest class has several times as many rows as the smallest."""
+        return self.evaluation is not None and is_imbalanced(self.evaluation)
+
 
 def assess(
     estimator: Any,
