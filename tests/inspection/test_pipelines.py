@@ -154,7 +154,7 @@ def test_cross_validation_of_a_report_fits_all_steps_again(model):
     seen.clear()
     summary = summarize(pipeline, X, Y, cv=3)
     assert seen == [100, 100, 100]
-    assert summary.performance.evaluation.source == "cv"
+    assert summary.evaluation.source == "cv"
 
 
 def test_reports_on_clusters_and_test_rows(mixture, model, tmp_path):
@@ -162,13 +162,13 @@ def test_reports_on_clusters_and_test_rows(mixture, model, tmp_path):
     assert clusters.clustering.clusters.rand_index is not None
     assert clusters.page["originals"]
     tested = summarize(model, X.head(100), Y[:100], X_test=X.tail(50), y_test=Y[100:])
-    assert tested.performance.evaluation.n_rows == 50
+    assert tested.evaluation.n_rows == 50
 
 
 @pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
 def test_reports_accept_other_data_frames(convert, model, summary):
     other = summarize(model, convert(X), Y, cv=3)
-    assert other.performance.evaluation.error == summary.performance.evaluation.error
+    assert other.evaluation.error == summary.evaluation.error
     assert {c["name"] for c in other.page["originals"]} == set(X.columns)
     assert len(select_rows(convert(X), np.array([2, 1]))) == 2
 

@@ -18,7 +18,7 @@ from tests.report.helpers import unpack
 
 def test_numbers_on_test_rows_are_scikit_learns(model, wine):
     X, y = wine.data[::3], wine.target[::3].to_numpy()
-    found = summarize(model, wine.data, wine.target, X_test=X, y_test=y).performance.evaluation
+    found = summarize(model, wine.data, wine.target, X_test=X, y_test=y).evaluation
     assert found.source == "test"
     assert found.n_rows == len(y)
     assert np.array_equal(found.confusion, confusion_matrix(y, model.predict(X)))
@@ -27,7 +27,7 @@ def test_numbers_on_test_rows_are_scikit_learns(model, wine):
 
 
 def test_without_test_rows_each_row_is_left_out_once(summary):
-    found = summary.performance.evaluation
+    found = summary.evaluation
     assert found.source == "cv"
     assert found.confusion.sum() == found.n_rows == 178
     assert found.error == pytest.approx(1 - np.trace(found.confusion) / 178)
@@ -37,18 +37,18 @@ def test_without_test_rows_each_row_is_left_out_once(summary):
 
 
 def test_training_rows_are_used_where_asked_or_needed(model, wine):
-    found = summarize(model, wine.data, wine.target, cv=0).performance.evaluation
+    found = summarize(model, wine.data, wine.target, cv=0).evaluation
     assert found.source == "training"
     assert found.error == 0
     X, y = wine.data.to_numpy(), wine.target.to_numpy().copy()
     y[0] = 7
     lonely = OPGDClassifier(n_components=2, shrinkage=0.5).fit(X, y)
-    assert "fewer than two" in summarize(lonely, X, y).performance.evaluation.note
+    assert "fewer than two" in summarize(lonely, X, y).evaluation.note
 
 
 def test_far_rows_are_farther_than_chance(summary, model, wine):
     typicality = model.typicality(wine.data)
-    assert [own.row for own in summary.checks.far] == sorted(
+    assert [own.row for own in summary.far] == sorted(
         np.flatnonzero(typicality * 178 < 1).tolist(), key=lambda row: typicality[row]
     )
 
@@ -74,7 +74,7 @@ def test_report_on_a_mixture(wine):
     mixture = OPGDMixture((2, 3, 4), random_state=0).fit(wine.data)
     found = summarize(mixture, wine.data, wine.target_names[wine.target])
     own = found.clustering.clusters
-    assert found.performance.evaluation is None
+    assert found.evaluation is None
     assert own.sizes == np.bincount(mixture.labels_).tolist()
     assert own.n_moved == np.sum(mixture.labels_ != mixture.initial_labels_)
     assert np.array_equal(own.from_start.sum(axis=0), own.sizes)
@@ -92,7 +92,7 @@ def test_groups_are_left_out_together_and_must_be_known(tmp_path, rng):
     X, y = np.tile(rng.normal(size=(40, 3)), (3, 1)), np.tile(np.arange(40) % 2, 3)
     model, groups = OPGDClassifier(2).fit(X, y), np.tile(np.arange(40), 3)
     alone, together = (
-        summarize(model, X, y, groups=own).performance.evaluation.log_loss for own in (None, groups)
+        summarize(model, X, y, groups=own).evaluation.log_loss for own in (None, groups)
     )
     assert together > alone + 0.1  # a copy of a row gives its label away
     path = tmp_path / "r.html"
@@ -149,7 +149,7 @@ def test_usual_methods_are_tested_on_the_folds_of_the_model(model, wine):
     assert np.allclose(methods["LDA"].values, 1 - lda)
     ours = methods["this model"]
     assert np.average(ours.values, weights=[45, 45, 44, 44]) == pytest.approx(
-        found.performance.evaluation.error
+        found.evaluation.error
     )
     assert ours.difference == 0
     sentence = next(text for text in found.findings if text.startswith("The model is"))

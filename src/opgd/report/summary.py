@@ -89,6 +89,16 @@ class Summary:
     table: Columns
     page: dict[str, Any]  # plain data for the scripts
 
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """Performance on held-out rows, None for a mixture."""
+        return self.performance.evaluation
+
+    @property
+    def far(self) -> list[ListedRow]:
+        """Outliers, the farthest first."""
+        return self.checks.far
+
 
 def summarize(
     estimator: Any,
