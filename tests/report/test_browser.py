@@ -269,12 +269,12 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
     assert "=row" in tip.inner_text()
     assert tip.locator("img, b").count() == 0
     tab.page.mouse.click(*point)
-    assert "Row 0 (=row0<i>)" in tab.page.locator("#details").inner_text()
+    assert "Row =row0<i>" in tab.page.locator("#details").inner_text()
     tab.page.mouse.move(5, 5)
-    tab.page.fill("#find", "17")
+    tab.page.fill("#find", "=row17<i>")
     tab.page.keyboard.press("Enter")
     details = tab.page.locator("#details")
-    assert "Row 17 (=row17<i>)" in details.inner_text()
+    assert "Row =row17<i>" in details.inner_text()
     assert y[17][:20] in details.inner_text()
     assert f"{X.iloc[17, 0]:.4g}" in details.inner_text()
     tab.page.fill("#find", "9999")
@@ -285,13 +285,9 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
 def test_listed_rows_lead_to_the_projection(tab):
     button = tab.page.locator("#check [data-row]").first
     row = int(button.get_attribute("data-row"))
-    rename = "([k, name]) => { opgdReport.data.names[k] = name; }"
-    other = 0 if row else 1  # its name is the number of the listed row, as in a table without some
-    name = tab.ask("k => opgdReport.data.names[k]", other)
-    tab.ask(rename, [other, str(row)])
     button.click()
     assert tab.ask("() => opgdReport.rows.positions[opgdReport.rows.state.marked]") == row
-    tab.ask(rename, [other, name])
+    assert tab.page.locator("#details h3").inner_text() == f"Row {button.inner_text()}"
 
 
 def get_points(tab):

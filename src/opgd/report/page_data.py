@@ -22,7 +22,7 @@ from opgd.inspection.projected import make_outlines
 from opgd.inspection.regions import compute_region_radius
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
-from opgd.inspection.tour import compute_principal_axes
+from opgd.inspection.tour import compute_principal_axes, list_planes
 from opgd.report.picture import Picture
 from opgd.report.rows import (
     pack,
@@ -51,7 +51,8 @@ def make_page_data(
     standardized = standardize_rows(estimator, picture.rows)
     coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
     scores = standardized @ coefficients.T  # minus the score of the model's center
-    pca_axes = compute_principal_axes(standardized)
+    train = slice(picture.n_train)
+    pca_axes = compute_principal_axes(standardized[train])
     pca = standardized[drawn] @ pca_axes.T
     order = order_columns(estimator)
     columns = select_fitting_columns(order, len(drawn))
@@ -64,10 +65,8 @@ def make_page_data(
     tour = None
     if with_tour:
         tour = make_tour_data(
+            list_planes(standardized[train], coefficients, pca_axes, picture.groups[train]),
             standardized,
-            coefficients,
-            pca_axes,
-            picture.groups,
             drawn,
             order,
             len(columns),
@@ -76,6 +75,7 @@ def make_page_data(
     return {
         "n_drawn": len(drawn),
         "n_rows": len(picture.rows),
+        "n_train": picture.n_train,
         "rows": pack(drawn, "int32"),
         "names": None if picture.names is None else [picture.names[i] for i in drawn],
         "axes": [
@@ -141,11 +141,15 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
 
     if picture.labels is not None:
         is_wrong = np.where(picture.labels < 0, -1, picture.labels != picture.predicted)
-        return [
+        groupings = [
             make_grouping("class", group_names, picture.labels),
             make_grouping("predicted class", group_names, picture.predicted),
             make_grouping("correctness", ["correct", "misclassified"], is_wrong),
         ]
+        if picture.n_train < len(picture.rows):
+            is_test = np.arange(len(picture.rows)) >= picture.n_train
+            groupings.append(make_grouping("set", ["training row", "test row"], 1 * is_test))
+        return groupings
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):
         groupings.append(
@@ -176,14 +180,14 @@ def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
 def _make_profile(
     estimator: Any, picture: Picture, scores: FloatArray, axis_names: list[str]
 ) -> dict[str, Any] | None:
-    """Return means by group of the columns that differ most, and of the axes."""
+    """Return means by group of the columns that differ most, and of the axes, of training rows."""
     names = get_group_names(estimator)
     if not 2 <= len(names) <= MAX_PROFILED_GROUPS:
         return None
-    columns = compute_group_means(
-        picture.cells, picture.groups, len(names), get_column_names(estimator)
-    )
-    axes = compute_group_means(scores, picture.groups, len(names), axis_names)
+    train, n_groups = slice(picture.n_train), len(names)
+    cells, groups = picture.cells[train], picture.groups[train]
+    columns = compute_group_means(cells, groups, n_groups, get_column_names(estimator))
+    axes = compute_group_means(scores[train], groups, n_groups, axis_names)
     return {
         "groups": names,
         "pair": list(picture.pair),

@@ -1,6 +1,7 @@
 """Pack the rows that a report draws as small typed arrays in base64."""
 
 import base64
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,10 @@ def pack_originals(originals: OriginalColumns, drawn: IntArray) -> list[dict[str
 
 
 def get_row_names(X: Any, rows: IntArray) -> list[str] | None:
-    """Return row names from the index of a DataFrame, or None if the index is 0, 1, ..."""
+    """Return row names from the index of a DataFrame, or None if the index is 0, 1, ...
+
+    Names that occur more than once are followed by the position of the row.
+    """
     index = getattr(X, "index", None)
     if index is None or not hasattr(X, "columns") or callable(index):
         return None
@@ -101,4 +105,9 @@ def get_row_names(X: Any, rows: IntArray) -> list[str] | None:
     if labels.nlevels == 1 and labels.dtype.kind in "iu" and np.array_equal(labels, rows):
         return None
     names = [str(name)[:MAX_NAME_LENGTH] for name in labels.tolist()]
+    counts = Counter(names)
+    names = [
+        name if counts[name] == 1 else f"{name} (row {row})"
+        for name, row in zip(names, rows.tolist(), strict=True)
+    ]
     return names if sum(map(len, names)) <= NAME_BYTES else None

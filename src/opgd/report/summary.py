@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from opgd._utils.validation import check_integer
-from opgd.core.types import FloatArray
 from opgd.inspection.cluster_columns import ClusterProfiles, profile_clusters_by_column
 from opgd.inspection.estimators import (
     get_column_names,
@@ -133,9 +132,16 @@ def summarize(
         )
     else:
         clustering = _summarize_clustering(unwrapped, features, picture)
-    picture = replace(picture, pair=_choose_pair(performance.evaluation))
+    pair = _choose_pair(performance.evaluation)
+    picture = replace(picture.predict_from(performance.held_out), pair=pair)
+    drawn = picture
+    if X_test is not None:
+        drawn = picture.append_test(
+            make_picture(unwrapped, X_test, unwrapped.encode(X_test), y_test)
+        )
+    page = make_page_data(model, drawn, max_rows)
     target = None if getattr(y, "name", None) is None else str(y.name)
-    return _compose(unwrapped, picture, performance, clustering, target, title, max_rows)
+    return _compose(unwrapped, picture, performance, clustering, target, title, page)
 
 
 def _compose(
@@ -145,7 +151,7 @@ def _compose(
     clustering: Clustering | None,
     target: str | None,
     title: str | None,
-    max_rows: int,
+    page: dict[str, Any],
 ) -> Summary:
     """Return the summary of predicted and evaluated rows."""
     model = unwrapped.estimator
@@ -172,10 +178,10 @@ def _compose(
         columns=columns,
         fit=fit,
         performance=performance,
-        checks=_list_checks(picture, performance.held_out),
+        checks=_list_checks(picture),
         clustering=clustering,
         table=table,
-        page=make_page_data(model, picture, max_rows),
+        page=page,
     )
 
 
@@ -202,12 +208,10 @@ def _summarize_clustering(unwrapped: Unwrapped, features: Any, picture: Picture)
     )
 
 
-def _list_checks(picture: Picture, held_out: FloatArray | None) -> Checks:
-    """List possible label errors, by held-out probabilities if there are any, and outliers."""
+def _list_checks(picture: Picture) -> Checks:
     labels = np.full(len(picture.rows), -1) if picture.labels is None else picture.labels
     rows = PredictedRows(labels, picture.probabilities, picture.typicality, picture.names)
-    evaluated = rows if held_out is None else replace(rows, probabilities=held_out)
-    doubtful, n_doubtful = list_doubtful_labels(evaluated)
+    doubtful, n_doubtful = list_doubtful_labels(rows)
     n_far = int(np.sum(picture.typicality * len(labels) < 1))
     return Checks(doubtful, n_doubtful, list_far_rows(rows), n_far)
 

@@ -1,6 +1,6 @@
 // Quantities, groups and names of the rows, and the state that all views share.
 report.rows = (() => {
-  const { data, unpack, lazyNumbers, formatNumber, shortText, style } = report;
+  const { data, unpack, lazyNumbers, formatNumber, style } = report;
   const n = data.n_drawn;
   const positions = unpack(data.rows);
   const quantity = (kind) => (packed) => {
@@ -136,7 +136,10 @@ report.rows = (() => {
     return { low, high, name: state.coloring.name };
   };
 
-  const name = (i) => (data.names ? `${positions[i]} (${shortText(data.names[i], 40)})` : String(positions[i]));
+  // The position of a row in its table, which is the training or the test set, and its name there.
+  const isTest = (i) => positions[i] >= data.n_train;
+  const position = (i) => positions[i] - (isTest(i) ? data.n_train : 0);
+  const name = (i) => (isTest(i) ? "test " : "") + (data.names ? data.names[i] : position(i));
 
   // Names and values that describe a row, as text; columns are sorted by loading, the largest first.
   // Columns of the table are shown as they were before the steps of a pipeline.
@@ -155,6 +158,6 @@ report.rows = (() => {
 
   return {
     n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, paint, nearest, legendEntries, colorbar,
-    partStyle, facts, name, state, change, onChange,
+    partStyle, facts, name, position, state, change, onChange,
   };
 })();

@@ -30,7 +30,7 @@ report.selection = (() => {
       const cell = pairs.appendChild(element("div"));
       appendPair(cell, key, value);
     }
-    details.replaceChildren(element("h3", `Row ${rows.name(row)}`), pairs);
+    details.replaceChildren(element("h3", `Row ${shortText(rows.name(row))}`), pairs);
     details.hidden = false;
     rows.change("marked", { marked: row });
   }
@@ -38,9 +38,9 @@ report.selection = (() => {
   function find(text) {
     const wanted = String(text).trim();
     if (!wanted) return;
-    let row = report.data.names ? report.data.names.indexOf(wanted) : -1;
-    if (row < 0 && /^\d+$/.test(wanted)) row = rows.positions.indexOf(Number(wanted));
-    show(row, wanted);
+    let row = 0;
+    while (row < rows.n && rows.name(row) !== wanted) row += 1;
+    show(row < rows.n ? row : -1, wanted);
   }
 
   function show(row, wanted) {
@@ -75,7 +75,7 @@ report.selection = (() => {
   function csv() {
     const header = ["row", ...(report.data.names ? ["name"] : []), ...rows.groupings.map(({ name }) => name), ...rows.values.map(({ name }) => name)];
     const lines = [...state.selected].sort((a, b) => a - b).map((row) => [
-      rows.positions[row],
+      rows.position(row),
       ...(report.data.names ? [csvText(report.data.names[row])] : []),
       ...rows.groupings.map(({ codes, names }) => (codes[row] < 0 ? "" : csvText(names[codes[row]]))),
       ...rows.values.map(({ numbers }) => Number(numbers()[row].toPrecision(6))),
