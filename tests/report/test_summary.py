@@ -210,6 +210,11 @@ def test_large_tables_are_not_compared_and_the_report_says_so(model, wine, monke
     found = summarize(model, wine.data, wine.target, cv=2, comparison="usual")
     assert found.performance.methods is None
     assert "the table is large" in found.performance.methods_note
+    monkeypatch.undo()
+    monkeypatch.setattr("opgd.report.usual.MAX_SECONDS", 0.05)
+    found = summarize(model, wine.data, wine.target, cv=2, comparison="usual").performance
+    assert "gradient boosting would take long" in found.methods_note
+    assert {method.name for method in found.methods} == {"this model", "LDA", "logistic regression"}
     with pytest.raises(ValueError, match="comparison must be 'usual'"):
         summarize(model, wine.data, wine.target, comparison="others")
 
