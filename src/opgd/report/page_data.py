@@ -102,7 +102,10 @@ def make_page_data(
         "tour": tour,
         "profile": _make_profile(estimator, picture, scores, axis_names),
         "gaussians": gaussians,
-        "styles": [{"color": style.color, "symbol": style.symbol} for style in STYLES],
+        "styles": [
+            {"color": style.color, "dark": style.dark_color, "symbol": style.symbol}
+            for style in STYLES
+        ],
     }
 
 

@@ -36,16 +36,10 @@ report.rows = (() => {
   })();
 
   function noName(coloring) { return coloring.name.startsWith("cluster") ? "noise" : "no label"; }
-  // Dark colors are mixed with white on a dark page.
-  function adapt(color) {
-    const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16));
-    if (!report.isDark() || 0.21 * r + 0.72 * g + 0.07 * b > 95) return color;
-    return `rgb(${[r, g, b].map((value) => Math.round(value + 0.32 * (255 - value))).join(",")})`;
-  }
   function groupStyle(code) {
     if (code < 0) return { color: style("--soft"), symbol: "circle-open" };
-    const { color, symbol } = data.styles[code % data.styles.length];
-    return { color: adapt(color), symbol };
+    const { color, dark, symbol } = data.styles[code % data.styles.length];
+    return { color: report.isDark() ? dark : color, symbol };
   }
 
   // "correctness" has fixed colors and symbols
