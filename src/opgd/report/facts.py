@@ -38,12 +38,14 @@ def _list_selection(estimator: Any) -> list[tuple[str, str]]:
     scoring = estimator.scoring
     scorer = f" ({scoring})" if isinstance(scoring, str) else ""
     selection = estimator.summary_
-    return [
+    facts = [
         ("Settings selected by cross-validation", settings[:MAX_VALUE_LENGTH]),
         (f"Score of these settings{scorer}", f"{estimator.best_score_:.3f}"),
         ("Expected error on new rows", f"{selection.corrected_error:.1%}"),
-        ("Fewer axes", selection.trade_off),
     ]
+    if len(estimator.components_) > 1:
+        facts.append(("Fewer axes", selection.trade_off))
+    return facts
 
 
 def _describe_calibration(estimator: Any) -> str:
@@ -51,9 +53,8 @@ def _describe_calibration(estimator: Any) -> str:
     temperature = estimator.temperature_
     effect = "less" if temperature > 1 else "more"
     return (
-        f"made {effect} extreme to agree with held-out rows: logarithms divided by "
-        f"{temperature:.2f} (temperature), then {estimator.background_:.1%} of the class "
-        "frequencies mixed in"
+        f"made {effect} extreme to agree with held-out rows (temperature {temperature:.2f}), with "
+        f"{estimator.background_:.1%} of the class frequencies mixed in"
     )
 
 

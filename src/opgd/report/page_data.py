@@ -41,6 +41,8 @@ MAX_PROFILED = 60
 MAX_PROFILED_GROUPS = 100
 LEVEL = 0.9
 """Probability inside of the ellipses."""
+STRIP_REACH = 3.2
+"""Ends of the densities of a model with one axis, in standard deviations."""
 
 
 def make_page_data(
@@ -117,12 +119,13 @@ def _frame(values: AnyArray, groups: IntArray, ends: FloatArray | None = None) -
 
 
 def _find_ends(gaussians: dict[str, Any] | None, axis: int) -> FloatArray | None:
-    """Return the ends of the ellipses on an axis, (2 * n_outlines, 1)."""
+    """Return the ends of the ellipses or densities on an axis, (2 * n_outlines, 1)."""
     if gaussians is None:
         return None
     means = np.array(gaussians["means"])[:, axis]
     deviations = np.sqrt(np.array(gaussians["covariances"])[:, axis, axis])
-    reach = compute_region_radius(LEVEL, 2) * deviations
+    is_strip = np.array(gaussians["means"]).shape[1] == 1
+    reach = (STRIP_REACH if is_strip else compute_region_radius(LEVEL, 2)) * deviations
     return np.concatenate([means - reach, means + reach])[:, None]
 
 

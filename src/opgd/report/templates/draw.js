@@ -12,7 +12,7 @@ report.draw = (() => {
     points.map(([x, y]) => [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)]);
   const plus = [[-0.34, -1], [0.34, -1], [0.34, -0.34], [1, -0.34], [1, 0.34], [0.34, 0.34], [0.34, 1], [-0.34, 1], [-0.34, 0.34], [-1, 0.34], [-1, -0.34], [-0.34, -0.34]];
   const triangle = [[0, -1.05], [1.05, 0.8], [-1.05, 0.8]];
-  // polygons of about the same area; names as in plotly
+  // Polygons of about the same area; the names are those of inspection/palette.py.
   const SHAPES = {
     circle: ring(24, 0.92), square: ring(4, 1.16, Math.PI / 4), diamond: ring(4, 1.16),
     "triangle-up": triangle, "triangle-right": rotate(triangle, Math.PI / 2),
@@ -42,12 +42,12 @@ report.draw = (() => {
       if (!sprites.has(key)) {
         const half = Math.ceil(1.5 * radius + 1.5), canvas = document.createElement("canvas");
         canvas.width = canvas.height = 2 * half * ratio;
-        const own = canvas.getContext("2d");
-        own.setTransform(ratio, 0, 0, ratio, half * ratio, half * ratio);
+        const target = canvas.getContext("2d");
+        target.setTransform(ratio, 0, 0, ratio, half * ratio, half * ratio);
         const path = new Path2D(shapePath(symbol, isOpen(symbol) ? 0.78 * radius : radius));
-        if (isOpen(symbol)) { own.strokeStyle = color; own.lineWidth = Math.max(1, 0.38 * radius); own.stroke(path); } else {
-          own.fillStyle = color; own.fill(path);
-          if (edge) { own.strokeStyle = edge; own.lineWidth = 0.6; own.stroke(path); }
+        if (isOpen(symbol)) { target.strokeStyle = color; target.lineWidth = Math.max(1, 0.38 * radius); target.stroke(path); } else {
+          target.fillStyle = color; target.fill(path);
+          if (edge) { target.strokeStyle = edge; target.lineWidth = 0.6; target.stroke(path); }
         }
         sprites.set(key, { canvas, half });
       }
@@ -98,7 +98,6 @@ report.draw = (() => {
         paint();
         context.restore();
       },
-      fade(opacity) { context.globalAlpha = opacity; },
     };
   }
 
@@ -136,16 +135,15 @@ report.draw = (() => {
         paint();
         parts.push("</g>");
       },
-      fade() {},
       finish: () =>
         `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escapeXml(FONT)}"><defs>${definitions.join("")}</defs><rect width="100%" height="100%" fill="${background}"/>${parts.join("")}</svg>`,
     };
   }
 
-  // Multiples of 1, 2 or 5 times a power of ten between two numbers, with labels.
+  // Multiples of 1, 2 or 5 times a power of ten between two numbers, about `count` of them, with labels.
   function ticks(low, high, count) {
     const raw = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find((factor) => factor * power >= raw) * power;
+    const step = [1, 2, 5, 10].find((factor) => factor * power >= 0.7 * raw) * power;
     if (!Number.isFinite(step) || step <= 0) return [];
     const found = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && found.length < 60; k++) found.push(k * step);

@@ -19,9 +19,12 @@ report.selection = (() => {
     const list = element("dl"), { clientX, clientY } = event;
     for (const [key, value] of rows.facts(row, TIP_COLUMNS)) appendPair(list, key, value);
     tip.replaceChildren(list);
-    const left = clientX + 16 + tip.offsetWidth > innerWidth ? clientX - 16 - tip.offsetWidth : clientX + 16;
-    tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${Math.max(4, Math.min(clientY + 12, innerHeight - tip.offsetHeight - 4))}px`;
+    // next to the pointer, inside the plot if there is room, and always inside the window
+    const box = event.currentTarget.getBoundingClientRect(), [width, height] = [tip.offsetWidth, tip.offsetHeight];
+    const right = Math.min(box.right, innerWidth - 4), bottom = Math.min(box.bottom, innerHeight - 4);
+    const left = clientX + 16 + width > right ? clientX - 16 - width : clientX + 16;
+    tip.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
+    tip.style.top = `${Math.max(4, Math.min(clientY + 12, bottom - height))}px`;
   }
 
   function pin(row) {
@@ -54,6 +57,7 @@ report.selection = (() => {
     const any = state.selected.size > 0;
     byId("clear").disabled = byId("download").disabled = !any;
     byId("selected").textContent = any ? describeSelection() : NOTHING;
+    byId("selected").parentNode.classList.toggle("active", any); // stays on the screen while the plot is
   }
 
   function describeSelection() {
