@@ -243,7 +243,7 @@ def test_profiles_show_words_of_the_table():
     shares = table["plan"][labels == 0].value_counts(normalize=True)
     assert profiles["plan"].cells[0] == f"{shares.index[0]} ({shares.iloc[0]:.0%})"
     assert float(profiles["tenure_months"].cells[1]) == pytest.approx(
-        table["tenure_months"][labels == 1].mean(), rel=1e-3
+        table["tenure_months"][labels == 1].mean(), rel=5e-3
     )
     assert not any(name.startswith("plan=") for name in profiles)
 

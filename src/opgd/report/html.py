@@ -109,7 +109,7 @@ def format_fixed(value: float | None, digits: int = 3) -> str:
     """Return a number with `digits` decimals, or a dash if it is None or nan."""
     if value is None or value != value:
         return "\u2013"
-    return f"{value:.{digits}f}".replace("-", "\u2212")
+    return f"{value:z.{digits}f}".replace("-", "\u2212")
 
 
 def format_rate(share: float) -> str:

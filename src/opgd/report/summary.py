@@ -197,15 +197,17 @@ def _summarize_fit(model: Any, picture: Picture) -> Fit:
 
 
 def _summarize_clustering(unwrapped: Unwrapped, features: Any, picture: Picture) -> Clustering:
-    mixture, predicted = unwrapped.estimator, picture.predicted
-    return Clustering(
-        clusters=summarize_clusters(mixture, predicted, picture.known, len(picture.known_names)),
-        profiles=profile_clusters_by_column(
-            mixture, features, predicted, picture.originals, unwrapped
-        ),
-        n_noise=int(np.sum(predicted < 0)),
-        known_classes=picture.known_names,
+    """Summarize clusters; known classes are in the order of the clusters that have most of them."""
+    mixture, predicted, names = unwrapped.estimator, picture.predicted, picture.known_names
+    clusters = summarize_clusters(mixture, predicted, picture.known, len(names))
+    if clusters.known is not None:
+        order = np.argsort(clusters.known.argmax(axis=1), kind="stable")
+        clusters = replace(clusters, known=clusters.known[order])
+        names = [names[k] for k in order]
+    profiles = profile_clusters_by_column(
+        mixture, features, predicted, picture.originals, unwrapped
     )
+    return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names)
 
 
 def _list_checks(picture: Picture) -> Checks:

@@ -143,7 +143,7 @@ report.draw = (() => {
   // Multiples of 1, 2 or 5 times a power of ten between two numbers, about `count` of them, with labels.
   function ticks(low, high, count) {
     const raw = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find((factor) => factor * power >= 0.7 * raw) * power;
+    const step = [1, 2, 5, 10].find((factor) => factor * power >= 0.6 * raw) * power;
     if (!Number.isFinite(step) || step <= 0) return [];
     const found = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && found.length < 60; k++) found.push(k * step);

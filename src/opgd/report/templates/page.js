@@ -51,7 +51,8 @@ const report = (() => {
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("e+", "e").replaceAll("-", "−");
-    return String(Number(value.toPrecision(digits))).replace("-", "−");
+    const text = size >= 10 ** (digits - 1) ? value.toFixed(0) : String(Number(value.toPrecision(digits)));
+    return text.replace("-", "−");
   }
   const formatProbability = (value) => (value > 0 && value < 0.0005 ? "< 0.001" : value.toFixed(3));
 
