@@ -18,7 +18,7 @@ report.makeChart = (node, options) => {
     const top = options.top ?? 10, bottom = xAxis ? (xAxis.title ? 46 : 28) : (options.bottom ?? 10);
     let range = view ?? options.home();
     const innerHeight = Math.max(20, height - top - bottom);
-    const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], Math.max(4, innerHeight / 52))) : [];
+    const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], Math.max(4, innerHeight / 64))) : [];
     const widest = Math.min(0.3 * width, Math.max(0, ...yTicks.map(([, label]) => draw.measure(label))));
     const left = yAxis ? Math.ceil(widest) + (yAxis.title ? 32 : 14) : (options.left ?? 10);
     const right = (options.right ?? 14) + (options.colorbar?.() ? 62 : 0);
@@ -27,7 +27,7 @@ report.makeChart = (node, options) => {
     const [x0, x1, y0, y1] = range;
     return {
       left, top, width: innerWidth, height: innerHeight, range, xAxis, yAxis,
-      xTicks: xAxis ? (xAxis.ticks ?? draw.ticks(x0, x1, Math.max(4, innerWidth / 80))) : [], yTicks,
+      xTicks: xAxis ? (xAxis.ticks ?? draw.ticks(x0, x1, Math.max(4, innerWidth / 110))) : [], yTicks,
       x: (value) => left + ((value - x0) / (x1 - x0)) * innerWidth,
       y: (value) => top + ((y1 - value) / (y1 - y0)) * innerHeight,
       fromX: (px) => x0 + ((px - left) / innerWidth) * (x1 - x0),

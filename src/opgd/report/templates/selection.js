@@ -64,10 +64,10 @@ report.selection = (() => {
     const first = rows.groupings[0], counts = new Map();
     for (const row of state.selected) counts.set(first.codes[row], (counts.get(first.codes[row]) ?? 0) + 1);
     const parts = [...counts].sort((a, b) => b[1] - a[1]);
-    const words = parts.slice(0, 5).map(([code, count]) => `${shortText(rows.groupName(first, code), 30)} ${count.toLocaleString("en")}`);
+    const words = parts.slice(0, 5).map(([code, count]) => `${shortText(rows.groupName(first, code), 30)}: ${count.toLocaleString("en")}`);
     const more = parts.length > 5 ? ", …" : "";
     const total = state.selected.size;
-    return `${total.toLocaleString("en")} ${total === 1 ? "row" : "rows"} selected: ${words.join(", ")}${more}`;
+    return `${total.toLocaleString("en")} ${total === 1 ? "row" : "rows"} selected (${words.join(", ")}${more})`;
   }
 
   // Quote text, with an apostrophe before text that a spreadsheet would evaluate as a formula.
