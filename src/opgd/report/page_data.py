@@ -125,7 +125,7 @@ def _find_ends(gaussians: dict[str, Any] | None, axis: int) -> FloatArray | None
     means = np.array(gaussians["means"])[:, axis]
     deviations = np.sqrt(np.array(gaussians["covariances"])[:, axis, axis])
     is_strip = np.array(gaussians["means"]).shape[1] == 1
-    reach = (STRIP_REACH if is_strip else compute_region_radius(LEVEL, 2)) * deviations
+    reach = gaussians["reach" if is_strip else "radius"] * deviations
     return np.concatenate([means - reach, means + reach])[:, None]
 
 
@@ -180,6 +180,8 @@ def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
         "groups": outlines.codes.tolist(),
         "means": (outlines.means - center).tolist(),
         "covariances": outlines.covariances.tolist(),
+        "radius": compute_region_radius(LEVEL, 2),  # of ellipses
+        "reach": STRIP_REACH,
     }
 
 

@@ -248,5 +248,5 @@ report.makeChart = (node, options) => {
     paintExport(draw.canvasPen(target, ratio), width, height);
     return new Promise((done) => sheet.toBlob(done, "image/png"));
   }
-  return { node, canvas, redraw, drawSoon, setView, toSVG, toPNG, updateTouch, getScale: () => scale };
+  return { canvas, redraw, drawSoon, setView, toSVG, toPNG, updateTouch, getScale: () => scale };
 };

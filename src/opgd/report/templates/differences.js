@@ -44,5 +44,5 @@ report.differences = (() => {
     byId("difference-words").textContent = a === b ? "Choose two different groups." : words.length ? `Rows of “${first}” have, compared with “${second}”: ${words.join(", ")}.` : `No column has clearly different means in “${first}” and “${second}”.`;
   }
   show();
-  return { compute, show };
+  return { compute };
 })();

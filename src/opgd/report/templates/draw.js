@@ -17,12 +17,7 @@ report.draw = (() => {
     circle: ring(24, 0.92), square: ring(4, 1.16, Math.PI / 4), diamond: ring(4, 1.16),
     "triangle-up": triangle, "triangle-right": rotate(triangle, Math.PI / 2),
     "triangle-down": rotate(triangle, Math.PI), "triangle-left": rotate(triangle, -Math.PI / 2),
-    cross: plus, x: rotate(plus, Math.PI / 4), star: star(5, 1.3, 0.55), pentagon: ring(5, 1.05), hexagon: ring(6, 1),
-    hexagon2: ring(6, 1, Math.PI / 6), octagon: ring(8, 1, Math.PI / 8), hexagram: star(6, 1.2, 0.66), "star-square": star(4, 1.3, 0.52),
-    "star-diamond": rotate(star(4, 1.3, 0.52), Math.PI / 4), "star-triangle-up": star(3, 1.35, 0.45),
-    "star-triangle-down": rotate(star(3, 1.35, 0.45), Math.PI),
-    bowtie: [[-1.1, -0.8], [1.1, 0.8], [1.1, -0.8], [-1.1, 0.8]], hourglass: [[-0.8, -1.1], [0.8, 1.1], [-0.8, 1.1], [0.8, -1.1]],
-    "diamond-tall": [[0, -1.3], [0.72, 0], [0, 1.3], [-0.72, 0]], "diamond-wide": [[0, -0.72], [1.3, 0], [0, 0.72], [-1.3, 0]],
+    cross: plus, x: rotate(plus, Math.PI / 4), star: star(5, 1.3, 0.55),
   };
   const shapeOf = (symbol) => SHAPES[symbol.replace(/-open$/, "")] ?? SHAPES.circle;
   const isOpen = (symbol) => symbol.endsWith("-open");

@@ -28,10 +28,10 @@ report.parallel = (() => {
   const anyMissing = () => shown().some((quantity) => scaleOf(quantity).missing);
   const placeOf = (k, count, s) => s.left + (count > 1 ? (k / (count - 1)) * s.width : s.width / 2);
 
-  // At most MAX_LINES rows of a list, evenly spaced.
-  function thin(list) {
-    const step = Math.max(1, list.length / MAX_LINES);
-    return Array.from({ length: Math.min(list.length, MAX_LINES) }, (_, k) => list[Math.floor(k * step)]);
+  // At most `most` rows of a list, evenly spaced.
+  function thin(list, most) {
+    const step = Math.max(1, list.length / most);
+    return Array.from({ length: Math.min(list.length, most) }, (_, k) => list[Math.floor(k * step)]);
   }
   function drawLines(pen, s, keep, opacity, width) {
     const quantities = shown();
@@ -39,7 +39,7 @@ report.parallel = (() => {
     for (const part of parts) {
       const members = keep ? part.rows.filter(keep) : part.rows, quota = Math.max(20, Math.ceil((MAX_LINES * part.rows.length) / total));
       const { color } = rows.partStyle(state.coloring, part.code);
-      for (const i of thin(members).slice(0, keep ? MAX_LINES : quota)) {
+      for (const i of thin(members, keep ? MAX_LINES : quota)) {
         pen.path(quantities.map((quantity, k) => [placeOf(k, quantities.length, s), s.y(share(quantity, i))]), { stroke: color, width, opacity });
       }
     }
@@ -121,5 +121,5 @@ report.parallel = (() => {
   byId("parallel-plot").addEventListener("focus", chart.drawSoon);
   byId("parallel-plot").addEventListener("blur", chart.drawSoon);
   rows.onChange((what) => { if (what === "selected" && !isBrushing) brushes.clear(); chart.drawSoon(); });
-  return { chart, brushes: () => brushes };
+  return { chart };
 })();

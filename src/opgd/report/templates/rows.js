@@ -100,11 +100,14 @@ report.rows = (() => {
   const onChange = (listener) => listeners.push(listener);
   const visibleParts = () => parts(state.coloring).filter(({ code }) => state.coloring.kind !== "groups" || !state.shown || state.shown.has(code));
 
+  // While something moves, one of so many rows is drawn.
+  const quickStep = () => (report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1);
+
   // Draw the visible rows at the given pixels; rows that are not selected are faint if some are.
   // Rows without finite pixels are left out. With `onlySelected`, the others are not drawn at all.
   function paint(pen, xs, ys, onlySelected = false) {
     const opacity = n > 20000 ? 0.45 : n > 4000 ? 0.65 : 0.88, edge = n > 4000 ? null : style("--edge");
-    const step = report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1;
+    const step = quickStep();
     const drawPart = (part, keep, alpha) => {
       let found = keep ? part.rows.filter(keep) : part.rows;
       if (step > 1) found = found.filter((_, k) => k % step === 0);
@@ -167,7 +170,7 @@ report.rows = (() => {
     : columns.map(({ name, numbers }) => ({ name, number: true, text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
 
   return {
-    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, paint, nearest, legendEntries, colorbar,
+    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, quickStep, paint, nearest, legendEntries, colorbar,
     partStyle, spread, facts, name, position, state, change, onChange,
   };
 })();

@@ -4,8 +4,6 @@ report.scatter = (() => {
   const { state } = rows;
   const coordinates = [...rows.axes, ...rows.pca, ...rows.columns, rows.strip];
   const place = { x: 0, y: rows.axes.length > 1 ? 1 : coordinates.length - 1 };
-  const ELLIPSE = 2.145966; // Mahalanobis radius that contains 90% of a Gaussian in two dimensions
-  const STRIP_REACH = 3.2; // densities on strips end here, in standard deviations; frames of models with one axis too
   const MANY_ROWS = 20000; // above, hexagons instead of points
   let xs = new Float64Array(rows.n), ys = new Float64Array(rows.n), showAll = false;
   const at = (key) => coordinates[place[key]];
@@ -29,7 +27,7 @@ report.scatter = (() => {
 
   function drawEllipses(pen, s) {
     if (!byId("ellipses").checked || !data.gaussians || at("x").kind !== "axis" || place.x === place.y) return;
-    const { means, covariances, groups } = data.gaussians, { x, y } = place;
+    const { means, covariances, groups, radius, reach } = data.gaussians, { x, y } = place;
     means.forEach((mean, g) => {
       if (!isShown(groups[g])) return;
       const paths = { stroke: outlineStyle(groups[g]), ...(means.length > 12 ? { width: 1.2, opacity: 0.75 } : { width: 1.8 }) };
@@ -38,12 +36,12 @@ report.scatter = (() => {
         const [p, q] = [Math.sqrt(a), b / Math.sqrt(a)]; // Cholesky
         const r = Math.sqrt(Math.max(0, c - q * q));
         pen.path(Array.from({ length: 96 }, (_, k) => (2 * Math.PI * k) / 96).map((t) => [
-          s.x(mean[x] + ELLIPSE * p * Math.cos(t)), s.y(mean[y] + ELLIPSE * (q * Math.cos(t) + r * Math.sin(t))),
+          s.x(mean[x] + radius * p * Math.cos(t)), s.y(mean[y] + radius * (q * Math.cos(t) + r * Math.sin(t))),
         ]), { ...paths, close: true });
       } else if (at("y").kind === "strip") { // the density above the strip of its group
         const foot = data.groupings[0].names.length - groups[g] + 0.3, deviation = Math.sqrt(covariances[g][x][x]);
         const tallest = Math.min(...covariances.map((covariance) => Math.sqrt(covariance[x][x])));
-        pen.path(Array.from({ length: 121 }, (_, k) => ((k - 60) / 60) * STRIP_REACH).map((z) => [
+        pen.path(Array.from({ length: 121 }, (_, k) => ((k - 60) / 60) * reach).map((z) => [
           s.x(mean[x] + z * deviation), s.y(foot + 0.4 * (tallest / deviation) * Math.exp((-z * z) / 2)),
         ]), paths);
       }
@@ -54,10 +52,8 @@ report.scatter = (() => {
   function drawNames(pen, s) {
     if (!byId("ellipses").checked || !data.gaussians || at("x").kind !== "axis" || at("y").kind !== "axis" || place.x === place.y || !usesModelGroups()) return;
     const { means, groups } = data.gaussians, names = data.groupings[0].names, taken = [];
-    const counts = new Map();
-    groups.forEach((group) => counts.set(group, (counts.get(group) ?? 0) + 1));
     means.forEach((mean, g) => {
-      if (!isShown(groups[g]) || (counts.get(groups[g]) > 1 && groups.indexOf(groups[g]) !== g)) return;
+      if (!isShown(groups[g]) || groups.indexOf(groups[g]) !== g) return; // at the first Gaussian of a group
       const text = shortText(names[groups[g]].replace(/^cluster /, ""), 18), width = report.draw.measure(text, 12, 650), x = s.x(mean[place.x]), y = s.y(mean[place.y]);
       const free = [0, 14, -14, 28, -28, 42, -42].find((step) => !taken.some(([u, v, w]) => Math.abs(u - x) < (w + width) / 2 + 3 && Math.abs(v - y - step) < 14));
       if (free === undefined || x < s.left || x > s.left + s.width) return;
@@ -81,9 +77,10 @@ report.scatter = (() => {
   // Hexagons with the color of most of their rows, stronger where there are more; selected rows and the pinned one are points.
   const HEXAGON = 6, WIDTH = Math.sqrt(3) * HEXAGON, HEIGHT = 1.5 * HEXAGON; // radius, and distances of columns and rows
   function drawHexagons(pen, s) {
-    const any = state.selected.size > 0, bins = new Map();
+    const any = state.selected.size > 0, bins = new Map(), step = rows.quickStep();
     for (const { code, rows: members } of rows.visibleParts()) {
-      for (const i of members) {
+      for (let k = 0; k < members.length; k += step) {
+        const i = members[k];
         if (!isInside(i, s)) continue;
         const center = nearestHexagon(xs[i], ys[i]), key = center.join();
         if (!bins.has(key)) bins.set(key, { center, total: 0, counts: new Map() });

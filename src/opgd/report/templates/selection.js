@@ -99,5 +99,5 @@ report.selection = (() => {
       byId("projection").scrollIntoView();
     });
   }
-  return { select, find, pin, showTip, csv, csvText };
+  return { select, pin, showTip };
 })();

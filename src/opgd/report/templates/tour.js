@@ -264,5 +264,5 @@ report.tour = (() => {
   byId("play").addEventListener("click", play);
   rows.onChange(chart.drawSoon);
   update();
-  return { chart, planes, between, steer, apply, getView: () => view, points: () => { project(); return [px, py]; }, arrows: () => arrows, names };
+  return { chart, apply, getView: () => view, points: () => { project(); return [px, py]; }, arrows: () => arrows };
 })();
