@@ -38,10 +38,11 @@ report.differences = (() => {
     makeBars(byId("column-differences"), columns, true);
     makeBars(byId("axis-differences"), axes, false);
     byId("axis-differences").parentNode.hidden = profile.axes.names.length < 2; // one axis adds nothing to see
-    const [first, second] = [a, b].map((code) => shortText(profile.groups[code], 40));
+    const kind = data.groupings[0].name === "class" ? "class " : "";
+    const [first, second] = [a, b].map((code) => `${kind}“${shortText(profile.groups[code], 40)}”`);
     const best = columns.slice(0, 3).filter(({ difference }) => Math.abs(difference) >= 0.2);
     const words = best.map(({ name, first, second, difference }) => `${difference > 0 ? "higher" : "lower"} ${shortText(name, 40)} (mean ${formatNumber(first, 3)} instead of ${formatNumber(second, 3)})`);
-    byId("difference-words").textContent = a === b ? "Choose two different groups." : words.length ? `Rows of “${first}” have, compared with “${second}”: ${words.join(", ")}.` : `No column has clearly different means in “${first}” and “${second}”.`;
+    byId("difference-words").textContent = a === b ? "Choose two different groups." : words.length ? `Rows of ${first} have, compared with ${second}: ${words.join(", ")}.` : `No column has clearly different means in ${first} and ${second}.`;
   }
   show();
   return { compute };
