@@ -6,6 +6,8 @@ import pytest
 from opgd.inspection.palette import COLORS, N_STYLES, STYLES, SYMBOLS, make_class_styles
 from tests.inspection.color_vision import VISIONS, ciede2000, compute_differences, contrast
 
+DARK_COLORS = [style.dark_color for style in STYLES]
+
 
 def test_color_differences_are_those_published_by_sharma_wu_and_dalal():
     pairs = np.array(
@@ -21,8 +23,9 @@ def test_color_differences_are_those_published_by_sharma_wu_and_dalal():
 
 
 @pytest.mark.parametrize("vision", VISIONS)
-def test_all_pairs_of_styles_differ_in_color_or_marker(vision):
-    differences = compute_differences(COLORS, vision)
+@pytest.mark.parametrize("colors", [COLORS, DARK_COLORS], ids=["light", "dark"])
+def test_all_pairs_of_styles_differ_in_color_or_marker(vision, colors):
+    differences = compute_differences(colors, vision)
     np.fill_diagonal(differences, np.inf)
     assert differences[:20, :20].min() > (15 if vision == "normal" else 8)
     markers = np.array([style.marker for style in STYLES])
@@ -34,6 +37,10 @@ def test_all_pairs_of_styles_differ_in_color_or_marker(vision):
 @pytest.mark.parametrize("background", ["#ffffff", "#121212", "#000000"])
 def test_colors_hold_on_light_and_dark_backgrounds(background):
     assert min(contrast(color, background) for color in COLORS) > 2
+
+
+def test_dark_colors_are_lighter_on_dark_backgrounds():
+    assert min(contrast(color, "#181e26") for color in DARK_COLORS) > 3
 
 
 def test_styles_repeat_after_forty_classes():

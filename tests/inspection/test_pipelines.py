@@ -159,7 +159,7 @@ def test_cross_validation_of_a_report_fits_all_steps_again(model):
 
 def test_reports_on_clusters_and_test_rows(mixture, model, tmp_path):
     clusters = summarize(mixture, X, Y)
-    assert clusters.clusters.rand_index is not None
+    assert clusters.clustering.clusters.rand_index is not None
     assert clusters.page["originals"]
     tested = summarize(model, X.head(100), Y[:100], X_test=X.tail(50), y_test=Y[100:])
     assert tested.evaluation.n_rows == 50

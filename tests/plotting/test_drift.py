@@ -31,9 +31,11 @@ def test_three_panels_are_drawn(wine):
 
     X, y = wine
     display = DriftDisplay.from_estimator(OPGDClassifier().fit(X, y), X[y == y[0]])
-    assert [panel.get_title() for panel in display.ax_] == ["columns", "axes", "classes"]
-    assert len(display.ax_[0].patches) == 12
-    assert [label.get_text() for label in display.ax_[2].get_yticklabels()] == np.unique(y).tolist()
+    assert [panel.get_title() for panel in display.axes_] == ["columns", "axes", "classes"]
+    assert len(display.axes_[0].patches) == 12
+    assert [label.get_text() for label in display.axes_[2].get_yticklabels()] == np.unique(
+        y
+    ).tolist()
     pyplot.close(display.figure_)
 
 

@@ -158,6 +158,53 @@ def test_the_view_is_zoomed_moved_and_reset(tab):
     assert tab.ask(view) == home
 
 
+def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(tab):
+    view = "() => opgdReport.scatter.chart.getScale().range"
+    area, home = tab.show("#plot"), tab.ask(view)
+    tab.page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
+    before = tab.ask("() => scrollY")
+    tab.page.mouse.wheel(0, 60)
+    tab.page.wait_for_function("before => scrollY > before", arg=before)
+    assert tab.ask(view) == home
+    assert "Ctrl" in tab.page.locator("#plot").get_attribute("data-hint")
+    tab.page.keyboard.down("Control")
+    tab.page.mouse.wheel(0, -60)
+    tab.page.keyboard.up("Control")
+    tab.page.wait_for_function(
+        "home => opgdReport.scatter.chart.getScale().range[0] > home[0]", arg=home
+    )
+    tab.page.locator("#reset").click()
+    tab.settle()
+    assert tab.ask(view) == home
+
+
+def test_the_contents_mark_the_section_on_the_screen(tab):
+    for section in ("quality", "axes"):
+        script = "id => document.getElementById(id).scrollIntoView({behavior: 'instant'})"
+        tab.ask(script, section)
+        tab.page.wait_for_selector(f"nav a[href='#{section}'][aria-current]")
+        assert tab.page.locator("nav a[aria-current]").count() == 1
+
+
+def test_hexagons_replace_the_points(tab):
+    picture = "() => opgdReport.scatter.chart.toSVG()"
+    assert tab.ask(picture).count("<use ") > 178  # and those of the legend
+    tab.page.locator("#hexagons").check()
+    assert tab.ask(picture).count("<use ") <= 3
+    place = tab.ask(
+        """() => {
+        const { nearestHexagon, pixels } = opgdReport.scatter, [xs, ys] = pixels();
+        return Array.from(xs, (x, i) => [...nearestHexagon(x, ys[i]), x, ys[i]]);
+    }"""
+    )
+    x, y, px, py = np.array(place).T
+    assert np.all(np.hypot(x - px, y - py) <= 6 + 1e-9)  # each point is inside of its hexagon
+    tab.ask("() => opgdReport.selection.select([0, 1, 2])")
+    assert tab.ask(picture).count("<use ") == 3 + 3  # selected rows are points
+    tab.page.locator("#clear").click()
+    tab.page.locator("#hexagons").uncheck()
+
+
 def test_a_legend_entry_isolates_its_class(tab):
     entry = tab.page.locator("#legend button").nth(1)
     entry.focus()
@@ -193,6 +240,8 @@ def test_rows_are_selected_everywhere_and_downloaded(tab, rows):
         assert selected == np.flatnonzero(inside).tolist()
         assert 10 < len(selected) < 178
     assert tab.page.locator("#selected").inner_text().startswith(f"{len(selected)} rows selected")
+    bar = tab.page.locator(".selection").bounding_box()
+    assert bar["y"] + bar["height"] <= 900  # the bar is on the screen with the plot
     tab.page.locator("#rows-selected").check()
     assert f"of {len(selected)} rows" in tab.page.locator("#rows-count").inner_text()
     assert tab.page.locator("#rows-table input:checked").count() == 12
@@ -268,13 +317,16 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
     tip.wait_for(state="visible")
     assert "=row" in tip.inner_text()
     assert tip.locator("img, b").count() == 0
+    inner, outer = tip.bounding_box(), tab.page.locator("#plot").bounding_box()
+    assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1
+    assert inner["y"] + inner["height"] <= outer["y"] + outer["height"] + 1
     tab.page.mouse.click(*point)
-    assert "Row 0 (=row0<i>)" in tab.page.locator("#details").inner_text()
+    assert "Row =row0<i>" in tab.page.locator("#details").inner_text()
     tab.page.mouse.move(5, 5)
-    tab.page.fill("#find", "17")
+    tab.page.fill("#find", "=row17<i>")
     tab.page.keyboard.press("Enter")
     details = tab.page.locator("#details")
-    assert "Row 17 (=row17<i>)" in details.inner_text()
+    assert "Row =row17<i>" in details.inner_text()
     assert y[17][:20] in details.inner_text()
     assert f"{X.iloc[17, 0]:.4g}" in details.inner_text()
     tab.page.fill("#find", "9999")
@@ -285,13 +337,9 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
 def test_listed_rows_lead_to_the_projection(tab):
     button = tab.page.locator("#check [data-row]").first
     row = int(button.get_attribute("data-row"))
-    rename = "([k, name]) => { opgdReport.data.names[k] = name; }"
-    other = 0 if row else 1  # its name is the number of the listed row, as in a table without some
-    name = tab.ask("k => opgdReport.data.names[k]", other)
-    tab.ask(rename, [other, str(row)])
     button.click()
     assert tab.ask("() => opgdReport.rows.positions[opgdReport.rows.state.marked]") == row
-    tab.ask(rename, [other, name])
+    assert tab.page.locator("#details h3").inner_text() == f"Row {button.inner_text()}"
 
 
 def get_points(tab):
@@ -404,6 +452,49 @@ def test_colors_of_the_page_can_be_dark(tab):
     assert tab.page.locator("#theme").inner_text() == "Light"
     tab.page.locator("#theme").click()
     assert tab.ask(color) == light
+
+
+def test_extreme_missing_and_test_rows_do_not_break_the_page(browser, tmp_path):
+    X, y = load_wine(return_X_y=True)
+    X = X[:, :6].copy()
+    X[:, 1] = X[:, 1] > 2  # few different values
+    model = OPGDClassifier(2).fit(X[:120], y[:120] % 2)
+    X[3:9, 0] = np.nan
+    X[20] = 1e155
+    X[21, 2] = -1e300
+    X[:, 5] = np.arange(178) * 5e-324
+    arguments = {"X_test": X[120:], "y_test": y[120:] % 2, "comparison": None}
+    path = write_report(model, X[:120], y[:120] % 2, path=tmp_path / "r.html", **arguments)
+    own = Tab(browser, path, viewport={"width": 1280, "height": 900})
+    assert own.page.locator("#outside").inner_text().startswith("2 points are outside")
+    for quantity in ("x", "color"):
+        for number in range(own.page.locator(f"#{quantity} option").count()):
+            own.page.select_option(f"#{quantity}", str(number))
+            own.settle()
+    own.page.select_option("#x", "0")
+    own.page.select_option("#parallel-kind", "columns")
+    own.settle()
+    for chart in ("scatter", "tour", "parallel"):
+        assert "NaN" not in own.ask(f"() => opgdReport.{chart}.chart.toSVG()")
+    assert "missing" in own.ask("() => opgdReport.parallel.chart.toSVG()")
+    finite = "() => opgdReport.tour.points()[0].filter(Number.isFinite).length"
+    assert own.ask(finite) >= 176
+    own.page.locator("#show-all").click()
+    own.settle()
+    assert own.page.locator("#outside").is_hidden()
+    own.page.fill("#find", "20")
+    own.page.keyboard.press("Enter")
+    assert "1.00e155" in own.page.locator("#details").inner_text()
+    own.page.select_option("#color", label="set")
+    own.page.locator("#legend button").nth(1).click()
+    own.page.locator("#select-shown").click()
+    assert "58 rows selected" in own.page.locator("#selected").inner_text()
+    row = own.page.locator("#check [data-row]").first
+    assert row.inner_text().startswith("test ")
+    row.click()
+    assert own.page.locator("#details h3").inner_text() == f"Row {row.inner_text()}"
+    assert own.troubles == []
+    own.context.close()
 
 
 def test_report_on_clusters_opens_on_a_small_dark_screen(browser, rows, tmp_path):

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from opgd import OPGDClassifier, write_report
 from opgd.report.summary import summarize
@@ -87,3 +89,29 @@ def test_an_extreme_row_does_not_determine_the_frame(model, wine):
     low, high = axis["frame"]
     outside = (unpack(axis) < low) | (unpack(axis) > high)
     assert np.flatnonzero(outside).tolist() == [3]
+
+
+def test_predictions_on_the_page_are_those_of_the_evaluation(summary, wine):
+    page, y = summary.page, wine.target.to_numpy()
+    predicted = unpack(page["groupings"][1]["codes"])
+    assert np.mean(predicted != y) == pytest.approx(summary.evaluation.error)
+    wrong = np.flatnonzero(unpack(page["groupings"][2]["codes"]) == 1)
+    assert wrong.tolist() == sorted(row.row for row in summary.performance.wrong)
+
+
+def test_test_rows_are_drawn_and_named_by_their_table(wine):
+    X, y = wine.data.set_index(np.arange(178) // 2 + 500), wine.target.to_numpy()
+    pipeline = make_pipeline(StandardScaler(), OPGDClassifier(2)).set_output(transform="pandas")
+    pipeline.fit(X[:120], y[:120])
+    page = summarize(pipeline, X[:120], y[:120], X_test=X[120:], y_test=y[120:]).page
+    assert (page["n_rows"], page["n_train"]) == (178, 120)
+    assert page["names"][:2] == ["500 (row 0)", "500 (row 1)"]
+    assert page["names"][120] == "560 (row 0)"  # the position in the test set
+    assert unpack(page["groupings"][3]["codes"]).tolist() == [0] * 120 + [1] * 58
+    scores = pipeline.transform(X).iloc[:, 0]
+    assert np.ptp(unpack(page["axes"][0]) - scores) < 1e-4
+    cells = page["originals"][0]
+    words = np.array(cells["words"])[unpack(cells["codes"])]
+    assert np.allclose(words.astype(float), X[cells["name"]], rtol=1e-5)
+    alone = summarize(pipeline, X[:120], y[:120], cv=0).page["profile"]
+    assert page["profile"]["columns"] == alone["columns"]  # of the training rows

@@ -91,7 +91,8 @@ def profile_clusters_by_column(
 
 
 def _format(mean: float) -> str:
-    return f"{mean:.4g}".replace("-", "\u2212")
+    text = f"{mean:.0f}" if 100 <= abs(mean) < 1e6 else f"{mean:.3g}"
+    return text.replace("-", "\u2212")
 
 
 def _describe(columns: list[ColumnProfile], cluster: int) -> list[str]:

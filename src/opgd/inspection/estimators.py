@@ -22,6 +22,8 @@ from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.labels import encode_classes
 
+MAX_STANDARDIZED = 1e100
+
 
 def has_gaussians_on_axes(estimator: Any) -> bool:
     """Return whether displays and reports support the estimator."""
@@ -154,9 +156,13 @@ def complete_rows(estimator: Any, rows: AnyArray) -> AnyArray:
 
 
 def standardize_rows(estimator: Any, rows: AnyArray) -> FloatArray:
-    """Subtract the center of the model and divide by the training standard deviations, (n, p)."""
+    """Subtract the center of the model and divide by the training standard deviations, (n, p).
+
+    Values are clipped to +-1e100, so that their squares are finite.
+    """
+    limits = MAX_STANDARDIZED * get_feature_scale(estimator)
     centered = np.asarray(rows, dtype=np.float64) - get_center(estimator)
-    standardized: FloatArray = centered / get_feature_scale(estimator)
+    standardized: FloatArray = centered.clip(-limits, limits) / get_feature_scale(estimator)
     return standardized
 
 

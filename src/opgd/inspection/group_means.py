@@ -31,6 +31,9 @@ def compute_group_means(
     """Compute means by group over the values that are not missing; code -1 is no group."""
     values = np.asarray(values, dtype=np.float64)
     observed = ~np.isnan(values)
+    largest = np.max(np.abs(values), axis=0, initial=0.0, where=observed)
+    scale = np.where((largest > 1e100) | ((largest < 1e-100) & (largest > 0)), largest, 1.0)
+    values = values / scale  # squares of very large or small values are not representable
     means = np.full((n_groups, values.shape[1]), np.nan)
     squares, counts = np.zeros(values.shape[1]), np.zeros(values.shape[1])
     for group in range(n_groups):
@@ -40,4 +43,5 @@ def compute_group_means(
         np.divide(sums, number, out=means[group], where=number > 0)
         squares += np.where(known, (rows - means[group]) ** 2, 0.0).sum(axis=0)
         counts += number
-    return GroupMeans(names, means, np.sqrt(squares / np.maximum(counts, 1)))
+    deviations = np.sqrt(squares / np.maximum(counts, 1))
+    return GroupMeans(names, means * scale, deviations * scale)

@@ -22,14 +22,23 @@ def compute_correlations(X: AnyArray, components: FloatArray) -> FloatArray:
     """Compute correlations of scores with columns, (q, p); nan where one is constant."""
     columns = np.asarray(X, dtype=np.float64)
     columns = columns - columns.mean(axis=0)  # centered first, for numerical accuracy
-    scores = columns @ components.T
+    scores = _scale_to_unit(columns @ components.T)[0]
+    columns, largest = _scale_to_unit(columns)
     spread = np.sqrt(np.mean(columns**2, axis=0))
     # centering a constant column leaves rounding errors
-    spread[spread <= 8 * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)] = np.nan
+    limits = 8 * np.finfo(X.dtype).eps * np.abs(X).max(axis=0)
+    spread[spread <= limits / largest] = np.nan
     score_spread = np.sqrt(np.mean(scores**2, axis=0))
     score_spread[score_spread == 0] = np.nan
     products: FloatArray = scores.T @ columns / len(columns)
     return np.clip(products / (score_spread[:, None] * spread), -1.0, 1.0)
+
+
+def _scale_to_unit(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return columns divided by their largest sizes, and these; their squares are finite."""
+    sizes = np.abs(columns).max(axis=0)
+    largest: FloatArray = np.where(sizes > np.finfo(np.float64).tiny, sizes, 1.0)
+    return columns / largest, largest
 
 
 def compute_loadings(estimator: Any, X: AnyArray | None) -> dict[str, FloatArray]:

@@ -13,6 +13,11 @@ _COLORS = [
 ]  # fmt: skip
 """Colors of Petroff (2021), without his light ones, and eleven that were selected to differ from
 these and from one another also with color vision deficiencies, and from white and black."""
+_ON_DARK = {
+    "#bd1f01": "#db1d17", "#832db6": "#8e51a8", "#08584d": "#f6ee4a",
+    "#953e5d": "#43fee5", "#464a75": "#a7daf6", "#6c442f": "#f5d5b2",
+}  # fmt: skip
+"""Replacements of dark colors on dark pages, selected by the same rule."""
 _MARKERS = "osD^vPX*<>^o>P*<DvXs^o*sD<v>PXs<*oXPvD>^"
 """Markers of the styles; styles with the same marker have very different colors."""
 _SYMBOLS = {
@@ -32,6 +37,11 @@ class Style:
     marker: str  # of matplotlib
     filled: bool = True
     line: str = "-"  # of matplotlib
+
+    @property
+    def dark_color(self) -> str:
+        """Color on a dark page."""
+        return _ON_DARK.get(self.color, self.color)
 
     @property
     def size(self) -> float:

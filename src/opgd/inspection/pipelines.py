@@ -107,6 +107,29 @@ def read_original_columns(unwrapped: Unwrapped, X: Any) -> OriginalColumns | Non
     return OriginalColumns([str(frame.names[j]) for j in order], cells)
 
 
+def append_columns(
+    first: OriginalColumns | None, second: OriginalColumns | None
+) -> OriginalColumns | None:
+    """Return the columns of `first` with the cells of both; columns not in `second` are missing."""
+    if first is None or second is None:
+        return None
+    others = dict(zip(second.names, second.cells, strict=True))
+    absent = WordCells([], np.full(len(second.cells[0].codes), -1), declared=False)
+    cells = [
+        _append_cells(column, others.get(name, absent))
+        for name, column in zip(first.names, first.cells, strict=True)
+    ]
+    return OriginalColumns(first.names, cells)
+
+
+def _append_cells(first: WordCells, second: WordCells) -> WordCells:
+    places = {word: place for place, word in enumerate(first.words)}
+    words = first.words + [word for word in second.words if word not in places]
+    places |= {word: place for place, word in enumerate(words)}
+    codes = np.array([*(places[word] for word in second.words), -1])[second.codes]
+    return WordCells(words, np.concatenate([first.codes, codes]), first.declared, first.numeric)
+
+
 def _order_columns(unwrapped: Unwrapped, names: list[str]) -> list[int]:
     """Return the columns by their largest relative loading; those that are not used come last."""
     table, features = unwrapped.table, unwrapped.names

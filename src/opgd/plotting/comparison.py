@@ -7,7 +7,8 @@ import numpy as np
 from opgd.core.types import FloatArray
 from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.palette import COLORS
-from opgd.plotting._drawing import get_or_make_axes, tidy
+from opgd.plotting._base import SingleDisplay
+from opgd.plotting._drawing import tidy
 from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
@@ -22,7 +23,7 @@ LIMITS = {"error": (0, 1), "log_loss": (0, None), "balanced_accuracy": (0, 1)}
 WINNER, OTHER, LIGHT = COLORS[0], "#808080", "#b0b0b0"
 
 
-class ComparisonDisplay:
+class ComparisonDisplay(SingleDisplay):
     """Results of `opgd.compare` by method, the best first.
 
     Create it with `from_table`. Light points are splits, large points are means. Bars are
@@ -102,21 +103,12 @@ class ComparisonDisplay:
         summaries = summarize_methods(table, metric)
         names, values = [s.name for s in summaries], [s.values for s in summaries]
         display = cls(methods=names, values=values, metric=metric, summaries=summaries)
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the results.
+    def _get_size(self) -> tuple[float, float]:
+        return 7.2, 1.2 + 0.42 * len(self.methods)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : ComparisonDisplay
-        """
-        ax = get_or_make_axes(ax, (7.2, 1.2 + 0.42 * len(self.methods)))
+    def _draw(self, ax: Any) -> None:
         timed = self.metric == "seconds"
         if timed:
             ax.set_xscale("log")
@@ -133,8 +125,6 @@ class ComparisonDisplay:
         ax.set_axisbelow(True)
         tidy(ax)
         ax.tick_params(axis="y", length=0)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_method(self, ax: Any, place: int, summary: MethodSummary, compared: bool) -> None:
         values = self.values[place]

@@ -13,7 +13,8 @@ from opgd.inspection.estimators import (
 )
 from opgd.inspection.palette import COLORS, MARKERS
 from opgd.inspection.pipelines import unwrap, unwrap_with_axes
-from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, set_integer_ticks, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import draw_legend_outside, set_integer_ticks, tidy
 from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
@@ -40,7 +41,7 @@ class Panel:
 
 
 @dataclass
-class ComponentsDisplay:
+class ComponentsDisplay(PanelsDisplay):
     """Scores against the number of axes or clusters.
 
     Create it with `from_estimator`, `from_cv`, `from_mixture` or `from_eigenvalues`.
@@ -206,28 +207,13 @@ class ComponentsDisplay:
         curve = Curve("eigenvalues", np.arange(1, len(values) + 1), values)
         return cls([Panel("eigenvalue", [curve], log=True)], "component")._plot_if(draw, ax)
 
-    def _plot_if(self, draw: bool, ax: Any) -> Self:
-        return self.plot(ax) if draw else self
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the panels.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, or a sequence of them, default=None
-            Axes to draw on, one per panel; by default a new figure is created.
-
-        Returns
-        -------
-        self : ComponentsDisplay
-        """
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         wide = any(panel.chosen or len(panel.curves) > 1 for panel in self.panels)
-        panel_axes = get_or_make_panels(ax, len(self.panels), (6.4 if wide else 3.9, 3.4), 3)
-        for panel_ax, panel in zip(panel_axes, self.panels, strict=True):
-            self._draw_panel(panel_ax, panel)
-        self.axes_, self.ax_ = panel_axes, panel_axes[0]
-        self.figure_ = self.ax_.figure
-        return self
+        return len(self.panels), (6.4 if wide else 3.9, 3.4), 3
+
+    def _draw(self, panels: list[Any]) -> None:
+        for ax, panel in zip(panels, self.panels, strict=True):
+            self._draw_panel(ax, panel)
 
     def _draw_panel(self, ax: Any, panel: Panel) -> None:
         handles = []

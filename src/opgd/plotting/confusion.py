@@ -9,7 +9,7 @@ from opgd._utils.labels import encode_among, encode_labels, to_label_array
 from opgd.core.types import FloatArray, IntArray
 from opgd.inspection.confusion import compute_shares, count_confusion, order_by_confusion
 from opgd.inspection.palette import COLORS
-from opgd.plotting._drawing import get_or_make_axes
+from opgd.plotting._base import SingleDisplay
 from opgd.plotting._styles import Theme, get_theme, mix
 from opgd.plotting._text import format_names
 
@@ -17,7 +17,7 @@ CORRECT, WRONG = COLORS[0], COLORS[6]
 ORDERS = ("confusion", "labels")
 
 
-class ConfusionDisplay:
+class ConfusionDisplay(SingleDisplay):
     """Heat map of true classes (rows) and predicted classes (columns).
 
     Create it with `from_estimator` or `from_predictions`. Numbers are counts of samples; empty
@@ -142,23 +142,14 @@ class ConfusionDisplay:
         display = cls(
             confusion=confusion, labels=classes.tolist(), order=order, n_unknown=n_unknown
         )
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the heat map.
+    def _get_size(self) -> tuple[float, float]:
+        side = max(2.2, 0.3 * len(self.labels))
+        return side + 2.4, side + 1.5
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created, larger with more classes.
-
-        Returns
-        -------
-        self : ConfusionDisplay
-        """
+    def _draw(self, ax: Any) -> None:
         n_classes = len(self.labels)
-        side = max(2.2, 0.3 * n_classes)
-        ax = get_or_make_axes(ax, (side + 2.4, side + 1.5))
         counts = self.confusion[np.ix_(self.order, self.order)]
         shares, theme = compute_shares(counts), get_theme(ax)
         ax.imshow(_color_cells(shares, theme), interpolation="nearest")
@@ -174,8 +165,6 @@ class ConfusionDisplay:
         ax.set_xlabel(f"predicted class{note}")
         ax.set_ylabel("true class")
         self._write_recalls(ax, shares, counts.sum(axis=1), size)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _write_counts(self, ax: Any, counts: IntArray, shares: FloatArray, theme: Theme) -> None:
         size = _find_font_size(ax, len(counts), 8.5, max(len(str(counts.max(initial=0))), 2))

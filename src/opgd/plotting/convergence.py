@@ -8,10 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 from opgd.core.types import FloatArray
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap
-from opgd.plotting._drawing import get_or_make_axes, set_integer_ticks, tidy
+from opgd.plotting._base import SingleDisplay
+from opgd.plotting._drawing import set_integer_ticks, tidy
 
 
-class ConvergenceDisplay:
+class ConvergenceDisplay(SingleDisplay):
     """Loss at the initialization and after each iteration of the solver.
 
     Create it with `from_estimator`.
@@ -73,21 +74,12 @@ class ConvergenceDisplay:
             converged=bool(estimator.converged_),
             search=getattr(estimator, "search_", None),
         )
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the loss curve.
+    def _get_size(self) -> tuple[float, float]:
+        return 5.6, 3.6
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : ConvergenceDisplay
-        """
-        ax = get_or_make_axes(ax, (5.6, 3.6))
+    def _draw(self, ax: Any) -> None:
         few = "o" if len(self.losses) <= 30 else ""
         ax.plot(np.arange(len(self.losses)), self.losses, color=COLORS[0], marker=few, markersize=4)
         n_iter = len(self.losses) - 1
@@ -102,8 +94,6 @@ class ConvergenceDisplay:
         ax.set_ylabel("mean loss")
         set_integer_ticks(ax)
         tidy(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_starts(self, ax: Any, search: dict[str, Any]) -> None:
         """Draw the loss that each start reached, where it ended.

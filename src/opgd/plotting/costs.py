@@ -7,12 +7,13 @@ import numpy as np
 from opgd.core.types import AnyArray
 from opgd.inspection.cost_curves import CostCurves, trace_costs
 from opgd.inspection.palette import COLORS
-from opgd.plotting._drawing import get_or_make_panels, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import tidy
 from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
 
-class CostDisplay:
+class CostDisplay(PanelsDisplay):
     """Mean cost of decisions by share of rejected samples and, of two classes, by threshold.
 
     Create it with `from_estimator` or `from_predictions`. In the first panel, the samples with the
@@ -112,32 +113,20 @@ class CostDisplay:
         display : CostDisplay
         """
         display = cls(trace_costs(y_proba, y_true, classes, costs), np.asarray(classes))
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the panels.
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
+        return 1 if self.curves.by_threshold is None else 2, (4.6, 3.4), 2
 
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, default=None
-            Axes to draw on, one per panel; by default a new figure is created.
-
-        Returns
-        -------
-        self : CostDisplay
-        """
-        n_panels = 1 if self.curves.by_threshold is None else 2
-        panels = get_or_make_panels(ax, n_panels, (4.6, 3.4), 2)
+    def _draw(self, panels: list[Any]) -> None:
         self._draw_rejection(panels[0])
-        if n_panels == 2:
+        if len(panels) == 2:
             self._draw_thresholds(panels[1])
         for panel in panels:
             panel.set_ylim(bottom=0)
             panel.set_ylabel("mean cost")
             panel.legend(frameon=False, fontsize=9)
             tidy(panel)
-        self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
-        return self
 
     def _draw_rejection(self, ax: Any) -> None:
         curves = self.curves.by_rejection

@@ -6,7 +6,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from opgd.inspection.curves import ClassCurve, trace_curves, trace_probability_curves
-from opgd.plotting._drawing import draw_legend_outside, get_or_make_axes, tidy
+from opgd.plotting._base import SingleDisplay
+from opgd.plotting._drawing import draw_legend_outside, tidy
 from opgd.plotting._styles import get_theme, make_class_styles
 from opgd.plotting._text import format_names
 
@@ -23,7 +24,7 @@ def select_smallest_areas(curves: list[ClassCurve]) -> list[int]:
     return smallest
 
 
-class _CurveDisplay:
+class _CurveDisplay(SingleDisplay):
     """Curves of classes with their areas."""
 
     _kind: ClassVar[str]
@@ -73,7 +74,7 @@ class _CurveDisplay:
             cls._kind, estimator, X, y, labels=labels, sample_weight=sample_weight
         )
         display = cls(curves=curves)
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
     @classmethod
     def from_predictions(
@@ -109,21 +110,12 @@ class _CurveDisplay:
         options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         curves = trace_probability_curves(cls._kind, scores, y_true, np.asarray(classes), **options)
         display = cls(curves=curves)
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the curves.
+    def _get_size(self) -> tuple[float, float]:
+        return 6.0, 4.2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : the display
-        """
-        ax = get_or_make_axes(ax, (6.0, 4.2))
+    def _draw(self, ax: Any) -> None:
         names = format_names([curve.label for curve in self.curves])
         entries = [f"{n} ({curve.area:.3f})" for n, curve in zip(names, self.curves, strict=True)]
         shown = select_smallest_areas(self.curves)
@@ -144,8 +136,6 @@ class _CurveDisplay:
         ax.set_xlabel(self._labels[0])
         ax.set_ylabel(self._labels[1])
         tidy(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _steps(self) -> dict[str, str]:
         return {}

@@ -6,7 +6,8 @@ import numpy as np
 
 from opgd.core.types import AnyArray
 from opgd.inspection.palette import COLORS
-from opgd.plotting._drawing import get_or_make_panels, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import tidy
 from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
@@ -14,7 +15,7 @@ MAX_BARS = 12
 TWO_SIDED = 1.96
 
 
-class DriftDisplay:
+class DriftDisplay(PanelsDisplay):
     """Shifts of features, components and classes of new samples.
 
     Create it with `from_estimator`. Three panels show the features and the components with the
@@ -26,10 +27,10 @@ class DriftDisplay:
     features, components, classes : dict of ndarrays
         Tables of the drift, see `opgd.decisions.Drift`; those of features and components are sorted
         by the size of the shift.
-    ax_ : list of three matplotlib Axes
+    axes_ : list of three matplotlib Axes
         Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure of the last plot.
+    ax_, figure_ : matplotlib Axes and Figure
+        First axes and figure of the last plot.
 
     Examples
     --------
@@ -79,21 +80,12 @@ class DriftDisplay:
             )
         drift = estimator.drift(X)
         display = cls(features=drift.features, components=drift.components, classes=drift.classes)
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the three panels.
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
+        return 3, (4.2, 3.6), 3
 
-        Parameters
-        ----------
-        ax : sequence of three matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : DriftDisplay
-        """
-        panels = get_or_make_panels(ax, 3, (4.2, 3.6), 3)
+    def _draw(self, panels: list[Any]) -> None:
         _draw_shifts(panels[0], self.features, format_names(self.features["feature"]))
         names = [f"axis {j + 1}" for j in self.components["component"]]
         _draw_shifts(panels[1], self.components, names)
@@ -101,8 +93,6 @@ class DriftDisplay:
         for panel, title in zip(panels, ["columns", "axes", "classes"], strict=True):
             panel.set_title(title, fontsize=10)
             tidy(panel)
-        self.ax_, self.figure_ = panels, panels[0].figure
-        return self
 
     def _draw_shares(self, ax: Any) -> None:
         table = self.classes

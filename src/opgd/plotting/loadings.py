@@ -16,7 +16,8 @@ from opgd.inspection.loadings import compute_correlations, compute_standardized_
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.text import label_axes
-from opgd.plotting._drawing import get_or_make_panels, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import tidy
 from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
@@ -24,7 +25,7 @@ MAX_COLUMNS = 15
 MAX_AXES = 4
 
 
-class LoadingsDisplay:
+class LoadingsDisplay(PanelsDisplay):
     """Standardized coefficients of features, and their correlations with the scores.
 
     Create it with `from_estimator`. A coefficient is the effect of a feature on the score with all
@@ -125,7 +126,7 @@ class LoadingsDisplay:
             order=np.argsort(-np.abs(coefficients), axis=1, kind="stable")[:, :top],
             axis_labels=label_axes(estimator, indices),
         )
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw coefficients as bars and correlations as points.
@@ -142,16 +143,20 @@ class LoadingsDisplay:
         -------
         self : LoadingsDisplay
         """
+        super().plot(ax)
         n_drawn = self.order.shape[1]
-        panels = get_or_make_panels(ax, len(self.order), (5.2, 1.6 + 0.24 * n_drawn), 2)
+        if n_drawn < len(self.columns) and ax is None:
+            note = f"the {n_drawn} largest of {len(self.columns)} coefficients on each axis"
+            self.figure_.suptitle(note, fontsize=10)
+        return self
+
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
+        return len(self.order), (5.2, 1.6 + 0.24 * self.order.shape[1]), 2
+
+    def _draw(self, panels: list[Any]) -> None:
         shown = format_names(self.columns)
         for i, panel in enumerate(panels):
             self._draw_axis(panel, i, shown)
-        if n_drawn < len(self.columns) and ax is None:
-            note = f"the {n_drawn} largest of {len(self.columns)} coefficients on each axis"
-            panels[0].figure.suptitle(note, fontsize=10)
-        self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
-        return self
 
     def _draw_axis(self, ax: Any, i: int, shown: list[str]) -> None:
         drawn, theme = self.order[i], get_theme(ax)

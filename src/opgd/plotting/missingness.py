@@ -8,7 +8,8 @@ from opgd._utils.validation import check_integer
 from opgd.core.types import IntArray
 from opgd.inspection.missingness import Missingness, summarize_missing
 from opgd.inspection.palette import COLORS
-from opgd.plotting._drawing import get_or_make_panels, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import tidy
 from opgd.plotting._styles import get_theme, mix
 from opgd.plotting._text import format_names
 
@@ -16,7 +17,7 @@ MAX_COLUMNS = 25
 MAX_PATTERNS = 15
 
 
-class MissingnessDisplay:
+class MissingnessDisplay(PanelsDisplay):
     """Shares of missing values by feature, and which features are missing together.
 
     Create it with `from_data`. The left panel shows the share of missing values of each feature
@@ -73,22 +74,13 @@ class MissingnessDisplay:
         display : MissingnessDisplay
         """
         display = cls(summarize_missing(X), top=top)
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the two panels.
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
+        return 2, (4.6, 1.6 + max(0.24 * len(self.order), 0.8)), 2
 
-        Parameters
-        ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : MissingnessDisplay
-        """
+    def _draw(self, panels: list[Any]) -> None:
         n_drawn = len(self.order)
-        panels = get_or_make_panels(ax, 2, (4.6, 1.6 + max(0.24 * n_drawn, 0.8)), 2)
         if n_drawn:
             self._draw_shares(panels[0])
             self._draw_patterns(panels[1])
@@ -99,8 +91,6 @@ class MissingnessDisplay:
             panels[0].text(0.5, 0.5, "no missing values", ha="center", va="center")
             for panel in panels:
                 panel.set_axis_off()
-        self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
-        return self
 
     def _draw_shares(self, ax: Any) -> None:
         data = self.missingness

@@ -7,7 +7,8 @@ import numpy as np
 from opgd.core.types import FloatArray
 from opgd.inspection.palette import COLORS
 from opgd.inspection.set_sizes import SetSummary, summarize_sets
-from opgd.plotting._drawing import draw_legend_outside, get_or_make_panels, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import draw_legend_outside, tidy
 from opgd.plotting._styles import get_theme, mix
 from opgd.plotting._text import format_names
 
@@ -15,7 +16,7 @@ MAX_SIZE = 4
 """Larger sets are drawn together."""
 
 
-class PredictionSetDisplay:
+class PredictionSetDisplay(PanelsDisplay):
     """Coverage and sizes of prediction sets by true class.
 
     Create it with `from_estimator` or `from_predictions`. The left panel shows the share of sets
@@ -123,30 +124,19 @@ class PredictionSetDisplay:
         display : PredictionSetDisplay
         """
         display = cls(summarize_sets(y_true, sets, classes), coverage=coverage)
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the two panels.
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
+        return 2, (4.4, 1.4 + max(0.24 * len(self.summary.labels), 1.0)), 2
 
-        Parameters
-        ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : PredictionSetDisplay
-        """
+    def _draw(self, panels: list[Any]) -> None:
         n_labels = len(self.summary.labels)
-        panels = get_or_make_panels(ax, 2, (4.4, 1.4 + max(0.24 * n_labels, 1.0)), 2)
         self._draw_coverages(panels[0])
         self._draw_sizes(panels[1])
         for panel in panels:
             panel.set_ylim(n_labels - 0.4, -0.6)
             tidy(panel)
         panels[1].set_yticks([])
-        self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
-        return self
 
     def _draw_coverages(self, ax: Any) -> None:
         summary, theme = self.summary, get_theme(ax)

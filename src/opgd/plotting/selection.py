@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.types import AnyArray
+from opgd.plotting._base import PanelsDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
 
 SELECTED_BY = "selected_by"
@@ -13,7 +14,7 @@ LEAST_SHARE = 0.02
 """Share of the samples below which a cluster is too small for its number to be selected."""
 
 
-class SelectionDisplay:
+class SelectionDisplay(PanelsDisplay):
     """Criteria and sizes of clusters against the number of clusters, with the choice marked.
 
     Create it with `from_estimator`.
@@ -43,6 +44,7 @@ class SelectionDisplay:
 
     def __init__(self, panels: list[Panel]) -> None:
         self.panels = panels
+        self._components = ComponentsDisplay(panels, "number of clusters")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
@@ -68,23 +70,13 @@ class SelectionDisplay:
                 "ComponentsDisplay.from_mixture."
             )
         display = cls(_make_panels(table, estimator.criterion, len(estimator.means_)))
-        return display.plot(ax) if draw else display
+        return display._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the panels.
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
+        return self._components._get_layout()
 
-        Parameters
-        ----------
-        ax : sequence of matplotlib Axes, default=None
-            Axes to draw on, one per panel; by default a new figure is created.
-
-        Returns
-        -------
-        self : SelectionDisplay
-        """
-        drawn = ComponentsDisplay(self.panels, "number of clusters").plot(ax)
-        self.axes_, self.ax_, self.figure_ = drawn.axes_, drawn.ax_, drawn.figure_
-        return self
+    def _draw(self, panels: list[Any]) -> None:
+        self._components._draw(panels)
 
 
 def _make_panels(table: dict[str, AnyArray], criterion: str, n_clusters: int) -> list[Panel]:

@@ -65,10 +65,12 @@ def make_environment() -> Any:
         lstrip_blocks=True,
     )
     filters = {
+        "breakable": make_breakable,
         "compact": format_compact,
         "count": count,
         "fixed": format_fixed,
         "percent": format_percentage,
+        "rate": format_rate,
         "short": shorten_name,
         "small": format_small,
     }
@@ -107,7 +109,12 @@ def format_fixed(value: float | None, digits: int = 3) -> str:
     """Return a number with `digits` decimals, or a dash if it is None or nan."""
     if value is None or value != value:
         return "\u2013"
-    return f"{value:.{digits}f}".replace("-", "\u2212")
+    return f"{value:z.{digits}f}".replace("-", "\u2212")
+
+
+def format_rate(share: float) -> str:
+    """Return a share as a percentage with one decimal, small ones with two."""
+    return f"{share:.2%}" if 0 < share < 0.001 else f"{share:.1%}"
 
 
 def format_compact(value: float) -> str:
@@ -122,6 +129,13 @@ def format_small(value: float) -> str:
     if value >= 0.001:
         return f"{value:.3f}"
     return "< 1e\u2212300" if value < 1e-300 else f"{value:.0e}".replace("-", "\u2212")
+
+
+def make_breakable(text: str) -> Any:
+    """Return escaped text that can be broken after underscores."""
+    from markupsafe import Markup, escape
+
+    return escape(text).replace("_", Markup("_<wbr>"))
 
 
 def shorten_name(text: str, max_length: int = 40) -> str:

@@ -22,7 +22,7 @@ from opgd.inspection.projected import make_outlines
 from opgd.inspection.regions import compute_region_radius
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
-from opgd.inspection.tour import compute_principal_axes
+from opgd.inspection.tour import compute_principal_axes, list_planes
 from opgd.report.picture import Picture
 from opgd.report.rows import (
     pack,
@@ -41,6 +41,8 @@ MAX_PROFILED = 60
 MAX_PROFILED_GROUPS = 100
 LEVEL = 0.9
 """Probability inside of the ellipses."""
+STRIP_REACH = 3.2
+"""Ends of the densities of a model with one axis, in standard deviations."""
 
 
 def make_page_data(
@@ -51,7 +53,8 @@ def make_page_data(
     standardized = standardize_rows(estimator, picture.rows)
     coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
     scores = standardized @ coefficients.T  # minus the score of the model's center
-    pca_axes = compute_principal_axes(standardized)
+    train = slice(picture.n_train)
+    pca_axes = compute_principal_axes(standardized[train])
     pca = standardized[drawn] @ pca_axes.T
     order = order_columns(estimator)
     columns = select_fitting_columns(order, len(drawn))
@@ -64,10 +67,8 @@ def make_page_data(
     tour = None
     if with_tour:
         tour = make_tour_data(
+            list_planes(standardized[train], coefficients, pca_axes, picture.groups[train]),
             standardized,
-            coefficients,
-            pca_axes,
-            picture.groups,
             drawn,
             order,
             len(columns),
@@ -76,6 +77,7 @@ def make_page_data(
     return {
         "n_drawn": len(drawn),
         "n_rows": len(picture.rows),
+        "n_train": picture.n_train,
         "rows": pack(drawn, "int32"),
         "names": None if picture.names is None else [picture.names[i] for i in drawn],
         "axes": [
@@ -102,7 +104,10 @@ def make_page_data(
         "tour": tour,
         "profile": _make_profile(estimator, picture, scores, axis_names),
         "gaussians": gaussians,
-        "styles": [{"color": style.color, "symbol": style.symbol} for style in STYLES],
+        "styles": [
+            {"color": style.color, "dark": style.dark_color, "symbol": style.symbol}
+            for style in STYLES
+        ],
     }
 
 
@@ -114,12 +119,13 @@ def _frame(values: AnyArray, groups: IntArray, ends: FloatArray | None = None) -
 
 
 def _find_ends(gaussians: dict[str, Any] | None, axis: int) -> FloatArray | None:
-    """Return the ends of the ellipses on an axis, (2 * n_outlines, 1)."""
+    """Return the ends of the ellipses or densities on an axis, (2 * n_outlines, 1)."""
     if gaussians is None:
         return None
     means = np.array(gaussians["means"])[:, axis]
     deviations = np.sqrt(np.array(gaussians["covariances"])[:, axis, axis])
-    reach = compute_region_radius(LEVEL, 2) * deviations
+    is_strip = np.array(gaussians["means"]).shape[1] == 1
+    reach = gaussians["reach" if is_strip else "radius"] * deviations
     return np.concatenate([means - reach, means + reach])[:, None]
 
 
@@ -141,11 +147,15 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
 
     if picture.labels is not None:
         is_wrong = np.where(picture.labels < 0, -1, picture.labels != picture.predicted)
-        return [
+        groupings = [
             make_grouping("class", group_names, picture.labels),
             make_grouping("predicted class", group_names, picture.predicted),
             make_grouping("correctness", ["correct", "misclassified"], is_wrong),
         ]
+        if picture.n_train < len(picture.rows):
+            is_test = np.arange(len(picture.rows)) >= picture.n_train
+            groupings.append(make_grouping("set", ["training row", "test row"], 1 * is_test))
+        return groupings
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):
         groupings.append(
@@ -170,20 +180,22 @@ def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
         "groups": outlines.codes.tolist(),
         "means": (outlines.means - center).tolist(),
         "covariances": outlines.covariances.tolist(),
+        "radius": compute_region_radius(LEVEL, 2),  # of ellipses
+        "reach": STRIP_REACH,
     }
 
 
 def _make_profile(
     estimator: Any, picture: Picture, scores: FloatArray, axis_names: list[str]
 ) -> dict[str, Any] | None:
-    """Return means by group of the columns that differ most, and of the axes."""
+    """Return means by group of the columns that differ most, and of the axes, of training rows."""
     names = get_group_names(estimator)
     if not 2 <= len(names) <= MAX_PROFILED_GROUPS:
         return None
-    columns = compute_group_means(
-        picture.cells, picture.groups, len(names), get_column_names(estimator)
-    )
-    axes = compute_group_means(scores, picture.groups, len(names), axis_names)
+    train, n_groups = slice(picture.n_train), len(names)
+    cells, groups = picture.cells[train], picture.groups[train]
+    columns = compute_group_means(cells, groups, n_groups, get_column_names(estimator))
+    axes = compute_group_means(scores[train], groups, n_groups, axis_names)
     return {
         "groups": names,
         "pair": list(picture.pair),

@@ -18,7 +18,7 @@ from opgd.inspection.tables import ListedRow, PredictedRows
 from opgd.inspection.wrong_rows import list_wrong_rows
 from opgd.report.rows import get_row_names
 from opgd.report.usual import Contest, compare_with_usual
-from opgd.report.words import is_imbalanced
+from opgd.report.words import is_imbalanced, join
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,11 @@ class Performance:
     curves: Curves | None
     methods: list[MethodSummary] | None
     methods_note: str  # how methods were compared, or why they were not
+
+    @property
+    def imbalanced(self) -> bool:
+        """Whether the largest class has several times as many rows as the smallest."""
+        return self.evaluation is not None and is_imbalanced(self.evaluation)
 
 
 def assess(
@@ -119,13 +124,13 @@ def _make_contest(
         split = np.arange(n_train), np.arange(n_train, len(codes))
         unknown = np.full((n_train, probabilities.shape[1]), np.nan)
         rows = np.vstack([train.rows, test.rows])
-        return Contest(rows, codes, [split], np.vstack([unknown, probabilities]))
+        return Contest(rows, rows.shape[1], codes, [split], np.vstack([unknown, probabilities]))
     group_codes = None if groups is None else _encode_groups(groups)
     splits, _ = plan_folds(train.rows, train.codes, len(estimator.classes_), cv, group_codes)
     if splits is None:
         return None
     X = train.rows if steps is None else train.table
-    return Contest(X, train.codes, splits, probabilities, steps)
+    return Contest(X, train.rows.shape[1], train.codes, splits, probabilities, steps)
 
 
 def _run_contest(contest: Contest | None, source: str) -> tuple[list[MethodSummary] | None, str]:
@@ -135,7 +140,10 @@ def _run_contest(contest: Contest | None, source: str) -> tuple[list[MethodSumma
         return None, "Other methods were not fitted, because the table is large."
     rows = "test rows" if source == "test" else "folds"
     note = f"All were fitted and tested on the same {rows}, with fixed settings."
-    return compare_with_usual(contest), note
+    methods, omitted = compare_with_usual(contest)
+    if omitted:
+        note += f" Fits of {join(omitted)} would take long on this table and were omitted."
+    return methods, note
 
 
 def _encode_groups(groups: Any) -> IntArray:

@@ -1,6 +1,6 @@
 """All rows with what the model predicts for them, from which pages are made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,12 @@ import numpy as np
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_rows, complete_rows, has_classes
 from opgd.inspection.labels import encode_any, encode_classes
-from opgd.inspection.pipelines import OriginalColumns, Unwrapped, read_original_columns
+from opgd.inspection.pipelines import (
+    OriginalColumns,
+    Unwrapped,
+    append_columns,
+    read_original_columns,
+)
 from opgd.report.rows import get_row_names
 
 
@@ -26,6 +31,7 @@ class Picture:
     known: IntArray | None  # codes of the classes that were passed with a mixture
     known_names: list[str]
     names: list[str] | None
+    n_train: int  # the rows after these are test rows
     pair: tuple[int, int] = (0, 1)  # groups whose differences are shown first
 
     @property
@@ -38,6 +44,27 @@ class Picture:
         """One minus the probability of the most probable class or cluster."""
         uncertainty: FloatArray = 1 - self.probabilities.max(axis=1)
         return uncertainty
+
+    def predict_from(self, held_out: FloatArray | None) -> "Picture":
+        """Return the picture with held-out predictions, where rows have them (not nan)."""
+        if held_out is None:
+            return self
+        probabilities = np.where(np.isnan(held_out), self.probabilities, held_out)
+        return replace(self, probabilities=probabilities, predicted=probabilities.argmax(axis=1))
+
+    def append_test(self, test: "Picture") -> "Picture":
+        """Return the picture of the rows of both; those of `test` come last."""
+        names = None
+        if self.names is not None or test.names is not None:  # positions where there are none
+            parts = [self, test]
+            names = [name for part in parts for name in part.names or map(str, range(part.n_train))]
+        joined: dict[str, Any] = {
+            key: np.concatenate([getattr(self, key), getattr(test, key)])
+            for key in ("rows", "cells", "labels", "predicted", "probabilities", "typicality")
+        }
+        return replace(
+            self, **joined, names=names, originals=append_columns(self.originals, test.originals)
+        )
 
 
 def make_picture(unwrapped: Unwrapped, table: Any, features: Any, y: Any) -> Picture:
@@ -67,4 +94,5 @@ def make_picture(unwrapped: Unwrapped, table: Any, features: Any, y: Any) -> Pic
         known=known,
         known_names=known_names,
         names=get_row_names(table, np.arange(len(rows))),
+        n_train=len(rows),
     )

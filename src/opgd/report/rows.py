@@ -1,6 +1,7 @@
 """Pack the rows that a report draws as small typed arrays in base64."""
 
 import base64
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ NAME_BYTES = 1_500_000
 ORIGINAL_BYTES = 2_000_000
 """Maximum size of the columns of a table before the steps of a pipeline."""
 MAX_NAME_LENGTH = 400
+SMALLEST, LARGEST = 1e-30, 1e30
+"""Sizes of numbers that float32 represents well."""
+MAX_STRETCH = 20.0
+"""Ratio of the range of a column to that of 99% of its values up to which steps are used."""
 
 
 def pack(values: AnyArray, dtype: str) -> dict[str, Any]:
@@ -32,10 +37,14 @@ def pack_codes(codes: IntArray) -> dict[str, Any]:
 def pack_centered(values: FloatArray, offset: float = 0.0) -> dict[str, Any]:
     """Pack values as float32 differences from their midrange; `offset` is added when unpacked.
 
-    The differences keep the digits that float32 would lose for values far from zero.
+    The differences keep the digits that float32 would lose for values far from zero. Values beyond
+    the range of float32, or below it, are packed as float64.
     """
     low, high = _find_range(values)
     middle = low / 2 + high / 2
+    half = high / 2 - low / 2
+    if not SMALLEST < half < LARGEST and (half or 0 < abs(middle) < SMALLEST):
+        return pack(values, "float64") | {"offset": offset, "step": 1.0}
     return pack(values - middle, "float32") | {"offset": middle + offset, "step": 1.0}
 
 
@@ -51,8 +60,16 @@ def _find_range(values: FloatArray) -> tuple[float, float]:
 
 
 def pack_steps(values: FloatArray) -> dict[str, Any]:
-    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range."""
+    """Pack values as 16-bit integers: multiples of 1 / 65534 of their range.
+
+    If a few extreme values make up most of the range, the steps would be too coarse for the others,
+    and the values are packed as floating-point numbers.
+    """
     low, high = _find_range(values)
+    if high > low:
+        inner = np.nanquantile(values, [0.005, 0.995])
+        if high / MAX_STRETCH - low / MAX_STRETCH > inner[1] - inner[0]:
+            return pack_centered(values)
     middle = low / 2 + high / 2
     step = (high / 65534 - low / 65534) or 1.0
     return pack(np.rint((values - middle) / step), "int16") | {"offset": middle, "step": step}
@@ -93,7 +110,10 @@ def pack_originals(originals: OriginalColumns, drawn: IntArray) -> list[dict[str
 
 
 def get_row_names(X: Any, rows: IntArray) -> list[str] | None:
-    """Return row names from the index of a DataFrame, or None if the index is 0, 1, ..."""
+    """Return row names from the index of a DataFrame, or None if the index is 0, 1, ...
+
+    Names that occur more than once are followed by the position of the row.
+    """
     index = getattr(X, "index", None)
     if index is None or not hasattr(X, "columns") or callable(index):
         return None
@@ -101,4 +121,9 @@ def get_row_names(X: Any, rows: IntArray) -> list[str] | None:
     if labels.nlevels == 1 and labels.dtype.kind in "iu" and np.array_equal(labels, rows):
         return None
     names = [str(name)[:MAX_NAME_LENGTH] for name in labels.tolist()]
+    counts = Counter(names)
+    names = [
+        name if counts[name] == 1 else f"{name} (row {row})"
+        for name, row in zip(names, rows.tolist(), strict=True)
+    ]
     return names if sum(map(len, names)) <= NAME_BYTES else None

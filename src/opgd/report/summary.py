@@ -8,7 +8,6 @@ from sklearn.utils import check_consistent_length
 
 from opgd._utils.validation import check_integer
 from opgd.inspection.cluster_columns import ClusterProfiles, profile_clusters_by_column
-from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.estimators import (
     get_column_names,
     get_group_names,
@@ -17,8 +16,7 @@ from opgd.inspection.estimators import (
 )
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
-from opgd.inspection.pipelines import unwrap_with_axes
-from opgd.inspection.predicted_curves import Curves
+from opgd.inspection.pipelines import Unwrapped, unwrap_with_axes
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -32,10 +30,42 @@ from opgd.report.columns import Columns, describe_columns
 from opgd.report.facts import list_facts, list_parameters, list_shares
 from opgd.report.page_data import make_page_data
 from opgd.report.performance import LabeledData, Performance, assess
-from opgd.report.picture import make_picture
+from opgd.report.picture import Picture, make_picture
 
 USUAL = "usual"
 NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the model was fitted, and its axes."""
+
+    estimator: str
+    model: str  # by the name it has in the literature
+    facts: list[tuple[str, str]]
+    parameters: list[tuple[str, str]]
+    shares: list[float] | None  # of the gain, by axis
+    loadings: list[AxisLoadings]
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Clusters of a mixture, and labels that were passed with it."""
+
+    clusters: Clusters
+    profiles: ClusterProfiles
+    n_noise: int
+    known_classes: list[str]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Rows to check besides the misclassified ones."""
+
+    doubtful: list[ListedRow]  # possible label errors
+    n_doubtful: int
+    far: list[ListedRow]  # outliers
+    n_far: int
 
 
 @dataclass(frozen=True)
@@ -43,38 +73,30 @@ class Summary:
     """Contents of a report."""
 
     title: str
-    estimator: str
-    model: str  # by the name it has in the literature
+    task: str  # what was fitted, on what
+    findings: list[str]  # the results in words
     is_mixture: bool
     n_rows: int
     n_features: int
     n_axes: int
     groups: list[str]  # names of classes or clusters
     columns: list[str]
-    task: str  # what was fitted, on what
-    findings: list[str]  # the results in words
-    facts: list[tuple[str, str]]
-    parameters: list[tuple[str, str]]
-    shares: list[float] | None  # of the gain, by axis
-    loadings: list[AxisLoadings]
-    evaluation: Evaluation | None
-    imbalanced: bool
-    curves: Curves | None
-    comparison: list[MethodSummary] | None  # with other methods, the best first
-    comparison_note: str
-    wrong: list[ListedRow]  # misclassified rows of the test set or the folds
-    n_wrong: int
-    doubtful: list[ListedRow]
-    n_doubtful: int
-    doubtful_held_out: bool  # whether their probabilities come from cross-validation
-    far: list[ListedRow]
-    n_far: int
-    clusters: Clusters | None
-    profiles: ClusterProfiles | None
-    n_noise: int
-    known_classes: list[str]  # labels that were passed with a mixture
+    fit: Fit
+    performance: Performance
+    checks: Checks
+    clustering: Clustering | None
     table: Columns
     page: dict[str, Any]  # plain data for the scripts
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """Performance on held-out rows, None for a mixture."""
+        return self.performance.evaluation
+
+    @property
+    def far(self) -> list[ListedRow]:
+        """Outliers, the farthest first."""
+        return self.checks.far
 
 
 def summarize(
@@ -94,87 +116,106 @@ def summarize(
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
     unwrapped = unwrap_with_axes(estimator)
-    estimator = unwrapped.estimator
-    is_mixture = not has_classes(estimator)
-    _check_arguments(is_mixture, y, X_test, y_test, groups, comparison)
-    table, X = X, unwrapped.encode(X)
-    picture = make_picture(unwrapped, table, X, y)
+    model = unwrapped.estimator
+    _check_arguments(not has_classes(model), y, X_test, y_test, groups, comparison)
+    features = unwrapped.encode(X)
+    picture = make_picture(unwrapped, X, features, y)
     check_consistent_length(picture.rows, groups)
-    codes, performance = np.full(len(picture.rows), -1, dtype=np.intp), NO_PERFORMANCE
-    if picture.labels is not None:
-        codes, test = picture.labels, None
+    performance, clustering = NO_PERFORMANCE, None
+    if has_classes(model):
+        train = LabeledData.make(model, features, y, X)
+        test = None
         if X_test is not None:
-            test = LabeledData.make(estimator, unwrapped.encode(X_test), y_test, X_test)
+            test = LabeledData.make(model, unwrapped.encode(X_test), y_test, X_test)
         performance = assess(
-            estimator,
-            LabeledData.make(estimator, X, y, table),
-            test,
-            cv=cv,
-            groups=groups,
-            steps=unwrapped.steps,
-            comparison=comparison,
+            model, train, test, cv=cv, groups=groups, steps=unwrapped.steps, comparison=comparison
         )
-    fitted_rows = PredictedRows(codes, picture.probabilities, picture.typicality, picture.names)
-    evaluated_rows = fitted_rows
-    if performance.held_out is not None:
-        evaluated_rows = replace(fitted_rows, probabilities=performance.held_out)
-    doubtful, n_doubtful = list_doubtful_labels(evaluated_rows)
-    clusters, profiles = None, None
-    if is_mixture:
-        known = picture.known, len(picture.known_names)
-        clusters = summarize_clusters(estimator, picture.predicted, *known)
-        profiles = profile_clusters_by_column(
-            estimator, X, picture.predicted, picture.originals, unwrapped
+    else:
+        clustering = _summarize_clustering(unwrapped, features, picture)
+    pair = _choose_pair(performance.evaluation)
+    picture = replace(picture.predict_from(performance.held_out), pair=pair)
+    drawn = picture
+    if X_test is not None:
+        drawn = picture.append_test(
+            make_picture(unwrapped, X_test, unwrapped.encode(X_test), y_test)
         )
-    evaluation = performance.evaluation
-    picture = replace(picture, pair=_choose_pair(evaluation))
-    group_names, columns = get_group_names(estimator), get_column_names(estimator)
+    page = make_page_data(model, drawn, max_rows)
     target = None if getattr(y, "name", None) is None else str(y.name)
-    described = describe_columns(unwrapped, picture.cells, columns, picture.originals)
-    loadings = select_largest_loadings(estimator, picture.rows)
-    shares = list_shares(estimator)
-    n_noise = int(np.sum(picture.predicted < 0))
+    return _compose(unwrapped, picture, performance, clustering, target, title, page)
+
+
+def _compose(
+    unwrapped: Unwrapped,
+    picture: Picture,
+    performance: Performance,
+    clustering: Clustering | None,
+    target: str | None,
+    title: str | None,
+    page: dict[str, Any],
+) -> Summary:
+    """Return the summary of predicted and evaluated rows."""
+    model = unwrapped.estimator
+    group_names, columns = get_group_names(model), get_column_names(model)
+    table = describe_columns(unwrapped, picture.cells, columns, picture.originals)
+    fit = _summarize_fit(model, picture)
+    corrected = getattr(model, "corrected_error_", None)
+    findings = _list_findings(performance, clustering, corrected)
+    findings.append(words.describe_axes(fit.loadings, columns, fit.shares or []))
     n_rows, n_features = picture.rows.shape
-    corrected = getattr(estimator, "corrected_error_", None)
-    findings = _list_findings(performance, profiles, n_noise, corrected)
-    findings.append(words.describe_axes(loadings, columns, shares or []))
+    is_mixture = clustering is not None
+    task = words.describe_task(
+        target, group_names, is_mixture, n_rows, table.n_columns, table.n_used
+    )
     return Summary(
         title=_make_title(title, target, group_names, is_mixture),
-        estimator=type(estimator).__name__,
-        model=name_fitted_model(estimator),
+        task=task,
+        findings=findings,
         is_mixture=is_mixture,
         n_rows=n_rows,
         n_features=n_features,
-        n_axes=len(estimator.components_),
+        n_axes=len(model.components_),
         groups=group_names,
         columns=columns,
-        task=words.describe_task(
-            target, group_names, is_mixture, n_rows, described.n_columns, described.n_used
-        ),
-        findings=findings,
-        facts=list_facts(estimator),
-        parameters=list_parameters(estimator),
-        shares=shares,
-        loadings=loadings,
-        evaluation=evaluation,
-        imbalanced=evaluation is not None and words.is_imbalanced(evaluation),
-        curves=performance.curves,
-        comparison=performance.methods,
-        comparison_note=performance.methods_note,
-        wrong=performance.wrong,
-        n_wrong=performance.n_wrong,
-        doubtful=doubtful,
-        n_doubtful=n_doubtful,
-        doubtful_held_out=performance.held_out is not None,
-        far=list_far_rows(fitted_rows),
-        n_far=int(np.sum(picture.typicality * n_rows < 1)),
-        clusters=clusters,
-        profiles=profiles,
-        n_noise=n_noise,
-        known_classes=picture.known_names,
-        table=described,
-        page=make_page_data(estimator, picture, max_rows),
+        fit=fit,
+        performance=performance,
+        checks=_list_checks(picture),
+        clustering=clustering,
+        table=table,
+        page=page,
     )
+
+
+def _summarize_fit(model: Any, picture: Picture) -> Fit:
+    return Fit(
+        estimator=type(model).__name__,
+        model=name_fitted_model(model),
+        facts=list_facts(model),
+        parameters=list_parameters(model),
+        shares=list_shares(model),
+        loadings=select_largest_loadings(model, picture.rows),
+    )
+
+
+def _summarize_clustering(unwrapped: Unwrapped, features: Any, picture: Picture) -> Clustering:
+    """Summarize clusters; known classes are in the order of the clusters that have most of them."""
+    mixture, predicted, names = unwrapped.estimator, picture.predicted, picture.known_names
+    clusters = summarize_clusters(mixture, predicted, picture.known, len(names))
+    if clusters.known is not None:
+        order = np.argsort(clusters.known.argmax(axis=1), kind="stable")
+        clusters = replace(clusters, known=clusters.known[order])
+        names = [names[k] for k in order]
+    profiles = profile_clusters_by_column(
+        mixture, features, predicted, picture.originals, unwrapped
+    )
+    return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names)
+
+
+def _list_checks(picture: Picture) -> Checks:
+    labels = np.full(len(picture.rows), -1) if picture.labels is None else picture.labels
+    rows = PredictedRows(labels, picture.probabilities, picture.typicality, picture.names)
+    doubtful, n_doubtful = list_doubtful_labels(rows)
+    n_far = int(np.sum(picture.typicality * len(labels) < 1))
+    return Checks(doubtful, n_doubtful, list_far_rows(rows), n_far)
 
 
 def _check_arguments(
@@ -219,13 +260,10 @@ def _make_title(title: str | None, target: str | None, groups: list[str], is_mix
 
 
 def _list_findings(
-    performance: Performance,
-    profiles: ClusterProfiles | None,
-    n_noise: int,
-    corrected_error: float | None,
+    performance: Performance, clustering: Clustering | None, corrected_error: float | None
 ) -> list[str]:
-    if profiles is not None:
-        return words.describe_clusters(profiles, n_noise)
+    if clustering is not None:
+        return words.describe_clusters(clustering.profiles, clustering.n_noise)
     if performance.evaluation is None:
         return []
     sentences = words.describe_performance(performance.evaluation, corrected_error)

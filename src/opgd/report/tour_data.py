@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from opgd.core.types import FloatArray, IntArray
-from opgd.inspection.tour import list_planes
+from opgd.inspection.tour import Plane
 from opgd.report.rows import pack, pack_steps
 
 MAX_COLUMNS = 2000
@@ -15,10 +15,8 @@ MATRIX_VALUES = 800_000
 
 
 def make_tour_data(
+    planes: list[Plane],
     standardized: FloatArray,
-    axes: FloatArray,
-    pca_axes: FloatArray,
-    groups: IntArray,
     drawn: IntArray,
     order: IntArray,
     n_packed: int,
@@ -31,7 +29,6 @@ def make_tour_data(
     columns of some of the drawn rows instead.
     """
     names, center, scale = columns
-    planes = list_planes(standardized, axes, pca_axes, groups)
     if len(planes) < 2 or len(order) > MAX_COLUMNS:
         return None
     tour = {

@@ -21,8 +21,10 @@ from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import MAX_ROWS, MAX_VALUES, Split
 
 OURS = "this model"
-BUDGET = 15.0
-"""Seconds for the fits of each method; splits beyond are skipped."""
+N_TREES = 30
+"""Iterations of gradient boosting, with one tree for each of more than two classes."""
+MAX_SECONDS = 20.0
+"""Methods whose fits are expected to take longer are omitted."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Contest:
     """Predictions of a model for held-out rows, and the data that other methods are fitted to."""
 
     X: Any  # rows of all splits: features, or a table if there are steps
+    n_features: int
     codes: IntArray  # (n,), class indices, -1 without a class
     splits: list[Split]
     probabilities: FloatArray  # (n, K) of the model, nan for rows that are never held out
@@ -38,8 +41,22 @@ class Contest:
     @property
     def is_too_large(self) -> bool:
         """Whether fits of other methods would take too long."""
-        shape = np.shape(self.X)
-        return shape[0] > MAX_ROWS or shape[0] * shape[1] > MAX_VALUES
+        n_rows = len(self.codes)
+        return n_rows > MAX_ROWS or n_rows * self.n_features > MAX_VALUES
+
+    def estimate_seconds(self) -> dict[str, float]:
+        """Return roughly how long all fits of each method take on one core.
+
+        The estimates depend on the data alone, so that reports do not depend on the machine.
+        """
+        n_classes, n_features = self.probabilities.shape[1], self.n_features
+        n_rows = sum(len(train) for train, _ in self.splits)  # of all fits
+        n_trees = N_TREES * (n_classes if n_classes > 2 else 1)
+        return {
+            "LDA": 1e-9 * n_rows * n_features**2,
+            "logistic regression": 1e-7 * n_rows * n_features * n_classes,
+            "gradient boosting": n_trees * n_features * (3e-5 * len(self.splits) + 8e-9 * n_rows),
+        }
 
 
 def make_usual_methods(steps: Any) -> dict[str, Any]:
@@ -48,7 +65,7 @@ def make_usual_methods(steps: Any) -> dict[str, Any]:
     Missing values are replaced by means, except by gradient boosting, which takes them as they are.
     """
     boosting = HistGradientBoostingClassifier(
-        max_iter=30, learning_rate=0.25, max_leaf_nodes=8, random_state=0
+        max_iter=N_TREES, learning_rate=0.25, max_leaf_nodes=8, random_state=0
     )
     prepared = SimpleImputer(), StandardScaler()
     methods = {
@@ -64,15 +81,18 @@ def make_usual_methods(steps: Any) -> dict[str, Any]:
     }
 
 
-def compare_with_usual(contest: Contest, budget: float = BUDGET) -> list[MethodSummary]:
+def compare_with_usual(contest: Contest) -> tuple[list[MethodSummary], list[str]]:
     """Return the results of the model, named `OURS`, and of usual methods, the best first.
 
-    Differences are those from the model.
+    Differences are those from the model. The second result has the names of methods that are
+    omitted because they take long.
     """
     labeled = [(train[contest.codes[train] >= 0], test) for train, test in contest.splits]
-    candidates = make_usual_methods(contest.steps)
+    seconds = contest.estimate_seconds()
+    methods = make_usual_methods(contest.steps)
+    candidates = {name: methods[name] for name in methods if seconds[name] <= MAX_SECONDS}
     data = (contest.X, contest.codes, None, None)
-    run = Comparison(candidates, data, labeled, budget, None, filled=set())
+    run = Comparison(candidates, data, labeled, None, None, filled=set())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # methods that fail are marked in the table
         results = run.evaluate_all(verbose=0)
@@ -80,7 +100,8 @@ def compare_with_usual(contest: Contest, budget: float = BUDGET) -> list[MethodS
     keys = ["method", "split", "error", "log_loss", "balanced_accuracy"]
     keys += ["n_train", "n_test", "status"]  # without times, so that reports are reproducible
     table = {key: [result[key] for result in results] for key in keys}
-    return summarize_methods(table, reference=OURS)
+    omitted = [name for name in methods if name not in candidates]
+    return summarize_methods(table, reference=OURS), omitted
 
 
 def _score(contest: Contest, number: int) -> dict[str, Any]:

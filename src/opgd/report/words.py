@@ -125,7 +125,7 @@ def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequ
     for axis in loadings[:2]:
         names = [shorten(columns[j], 30) for j in axis.columns[:3]]
         share = f" ({shares[axis.axis]:.0%} of the separation)" if axis.axis < len(shares) else ""
-        parts.append(f"axis {axis.axis + 1}{share} weighs mostly {join(names)}")
+        parts.append(f"axis {axis.axis + 1}{share} depends mostly on {join(names)}")
     sentence = "; ".join(parts)
     return sentence[:1].upper() + sentence[1:] + "."
 

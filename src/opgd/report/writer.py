@@ -72,8 +72,9 @@ def write_report(
     comparison : "usual", pandas.DataFrame or None, default="usual"
         Other methods to compare the classifier with. With "usual", LDA, logistic regression and
         gradient boosting are fitted with fixed settings and evaluated on the same test set or
-        folds; each takes at most about 15 seconds, and they are omitted where no samples are held
-        out, or with more than 20,000 samples or a million values. A DataFrame is a result of
+        folds. Methods that are expected to take long (from the numbers of samples, features and
+        classes) are omitted, all of them where no samples are held out, or with more than 20,000
+        samples or a million values. A DataFrame is a result of
         `opgd.compare`, for example of ``compare(X, y, [estimator, "LDA", "QDA", "random
         forest"])``. None omits the comparison.
     overwrite : bool, default=False

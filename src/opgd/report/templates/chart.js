@@ -18,7 +18,7 @@ report.makeChart = (node, options) => {
     const top = options.top ?? 10, bottom = xAxis ? (xAxis.title ? 46 : 28) : (options.bottom ?? 10);
     let range = view ?? options.home();
     const innerHeight = Math.max(20, height - top - bottom);
-    const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], innerHeight / 52)) : [];
+    const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], Math.max(4, innerHeight / 64))) : [];
     const widest = Math.min(0.3 * width, Math.max(0, ...yTicks.map(([, label]) => draw.measure(label))));
     const left = yAxis ? Math.ceil(widest) + (yAxis.title ? 32 : 14) : (options.left ?? 10);
     const right = (options.right ?? 14) + (options.colorbar?.() ? 62 : 0);
@@ -27,8 +27,7 @@ report.makeChart = (node, options) => {
     const [x0, x1, y0, y1] = range;
     return {
       left, top, width: innerWidth, height: innerHeight, range, xAxis, yAxis,
-      xTicks: xAxis ? (xAxis.ticks ?? draw.ticks(x0, x1, innerWidth / 80)) : [],
-      yTicks: yAxis?.ticks ?? (yAxis ? draw.ticks(y0, y1, innerHeight / 52) : []),
+      xTicks: xAxis ? (xAxis.ticks ?? draw.ticks(x0, x1, Math.max(4, innerWidth / 110))) : [], yTicks,
       x: (value) => left + ((value - x0) / (x1 - x0)) * innerWidth,
       y: (value) => top + ((y1 - value) / (y1 - y0)) * innerHeight,
       fromX: (px) => x0 + ((px - left) / innerWidth) * (x1 - x0),
@@ -144,13 +143,13 @@ report.makeChart = (node, options) => {
 
   const makeBox = ([x0, y0], [x1, y1]) => [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
   function startDrag(at, event) {
-    const own = options.onDrag?.(at, scale, event);
-    if (own) return { ...own, kind: "own" };
+    const handler = options.onDrag?.(at, scale, event);
+    if (handler) return { ...handler, kind: "custom" };
     if (mode() === "none" || !inside(at)) return null;
     return { kind: mode(), range: scale.range, trail: [at] };
   }
   function moveDrag(at) {
-    if (drag.kind === "own") drag.move(at);
+    if (drag.kind === "custom") drag.move(at);
     else if (drag.kind === "pan") shift(drag.range, at[0] - drag.from[0], at[1] - drag.from[1]);
     else {
       drag.trail.push(at);
@@ -161,7 +160,7 @@ report.makeChart = (node, options) => {
   function endDrag(at, event) {
     const polygon = outline;
     outline = null;
-    if (drag.kind === "own") return drag.end?.(event);
+    if (drag.kind === "custom") return drag.end?.(event);
     if (!drag.moved) return options.onClick?.(options.pick?.(at, scale) ?? null, event);
     if (drag.kind === "zoom") {
       const xs = [drag.from[0], at[0]].sort((a, b) => a - b), ys = [drag.from[1], at[1]].sort((a, b) => a - b);
@@ -196,8 +195,17 @@ report.makeChart = (node, options) => {
   canvas.addEventListener("pointercancel", () => { drag = outline = null; drawSoon(); });
   canvas.addEventListener("pointerleave", (event) => { if (!drag) options.onHover?.(null, event, [-1, -1]); });
   canvas.addEventListener("dblclick", () => { if (mode() !== "none") setView(null); });
+  // The wheel scrolls the page, and zooms with Ctrl or Command, as a hint in the plot says.
+  let hint = null;
   canvas.addEventListener("wheel", (event) => {
-    if (mode() === "none" || !(event.ctrlKey || event.metaKey || document.activeElement === node)) return;
+    if (mode() === "none" || !scale) return;
+    if (!(event.ctrlKey || event.metaKey)) {
+      clearTimeout(hint);
+      node.dataset.hint = "Hold Ctrl or ⌘ while scrolling to zoom";
+      hint = setTimeout(() => delete node.dataset.hint, 1200);
+      return;
+    }
+    delete node.dataset.hint;
     event.preventDefault();
     zoom(Math.exp(Math.max(-0.5, Math.min(0.5, event.deltaY / 400))), place(event));
   }, { passive: false });
@@ -226,19 +234,19 @@ report.makeChart = (node, options) => {
     });
   }
   function toSVG(width = 960, height = 720) {
-    const own = draw.svgPen(width, height, style("--card"));
-    paintExport(own, width, height);
-    return own.finish();
+    const image = draw.svgPen(width, height, style("--card"));
+    paintExport(image, width, height);
+    return image.finish();
   }
   function toPNG(width = 960, height = 720, ratio = 2) {
-    const own = element("canvas");
-    [own.width, own.height] = [width * ratio, height * ratio];
-    const target = own.getContext("2d");
+    const sheet = element("canvas");
+    [sheet.width, sheet.height] = [width * ratio, height * ratio];
+    const target = sheet.getContext("2d");
     target.setTransform(ratio, 0, 0, ratio, 0, 0);
     target.fillStyle = style("--card");
     target.fillRect(0, 0, width, height);
     paintExport(draw.canvasPen(target, ratio), width, height);
-    return new Promise((done) => own.toBlob(done, "image/png"));
+    return new Promise((done) => sheet.toBlob(done, "image/png"));
   }
-  return { node, canvas, redraw, drawSoon, setView, toSVG, toPNG, updateTouch, getScale: () => scale, getView: () => view };
+  return { canvas, redraw, drawSoon, setView, toSVG, toPNG, updateTouch, getScale: () => scale };
 };

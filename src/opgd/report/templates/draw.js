@@ -12,17 +12,12 @@ report.draw = (() => {
     points.map(([x, y]) => [x * Math.cos(angle) - y * Math.sin(angle), x * Math.sin(angle) + y * Math.cos(angle)]);
   const plus = [[-0.34, -1], [0.34, -1], [0.34, -0.34], [1, -0.34], [1, 0.34], [0.34, 0.34], [0.34, 1], [-0.34, 1], [-0.34, 0.34], [-1, 0.34], [-1, -0.34], [-0.34, -0.34]];
   const triangle = [[0, -1.05], [1.05, 0.8], [-1.05, 0.8]];
-  // polygons of about the same area; names as in plotly
+  // Polygons of about the same area; the names are those of inspection/palette.py.
   const SHAPES = {
     circle: ring(24, 0.92), square: ring(4, 1.16, Math.PI / 4), diamond: ring(4, 1.16),
     "triangle-up": triangle, "triangle-right": rotate(triangle, Math.PI / 2),
     "triangle-down": rotate(triangle, Math.PI), "triangle-left": rotate(triangle, -Math.PI / 2),
-    cross: plus, x: rotate(plus, Math.PI / 4), star: star(5, 1.3, 0.55), pentagon: ring(5, 1.05), hexagon: ring(6, 1),
-    hexagon2: ring(6, 1, Math.PI / 6), octagon: ring(8, 1, Math.PI / 8), hexagram: star(6, 1.2, 0.66), "star-square": star(4, 1.3, 0.52),
-    "star-diamond": rotate(star(4, 1.3, 0.52), Math.PI / 4), "star-triangle-up": star(3, 1.35, 0.45),
-    "star-triangle-down": rotate(star(3, 1.35, 0.45), Math.PI),
-    bowtie: [[-1.1, -0.8], [1.1, 0.8], [1.1, -0.8], [-1.1, 0.8]], hourglass: [[-0.8, -1.1], [0.8, 1.1], [-0.8, 1.1], [0.8, -1.1]],
-    "diamond-tall": [[0, -1.3], [0.72, 0], [0, 1.3], [-0.72, 0]], "diamond-wide": [[0, -0.72], [1.3, 0], [0, 0.72], [-1.3, 0]],
+    cross: plus, x: rotate(plus, Math.PI / 4), star: star(5, 1.3, 0.55),
   };
   const shapeOf = (symbol) => SHAPES[symbol.replace(/-open$/, "")] ?? SHAPES.circle;
   const isOpen = (symbol) => symbol.endsWith("-open");
@@ -42,12 +37,12 @@ report.draw = (() => {
       if (!sprites.has(key)) {
         const half = Math.ceil(1.5 * radius + 1.5), canvas = document.createElement("canvas");
         canvas.width = canvas.height = 2 * half * ratio;
-        const own = canvas.getContext("2d");
-        own.setTransform(ratio, 0, 0, ratio, half * ratio, half * ratio);
+        const target = canvas.getContext("2d");
+        target.setTransform(ratio, 0, 0, ratio, half * ratio, half * ratio);
         const path = new Path2D(shapePath(symbol, isOpen(symbol) ? 0.78 * radius : radius));
-        if (isOpen(symbol)) { own.strokeStyle = color; own.lineWidth = Math.max(1, 0.38 * radius); own.stroke(path); } else {
-          own.fillStyle = color; own.fill(path);
-          if (edge) { own.strokeStyle = edge; own.lineWidth = 0.6; own.stroke(path); }
+        if (isOpen(symbol)) { target.strokeStyle = color; target.lineWidth = Math.max(1, 0.38 * radius); target.stroke(path); } else {
+          target.fillStyle = color; target.fill(path);
+          if (edge) { target.strokeStyle = edge; target.lineWidth = 0.6; target.stroke(path); }
         }
         sprites.set(key, { canvas, half });
       }
@@ -98,7 +93,6 @@ report.draw = (() => {
         paint();
         context.restore();
       },
-      fade(opacity) { context.globalAlpha = opacity; },
     };
   }
 
@@ -136,16 +130,15 @@ report.draw = (() => {
         paint();
         parts.push("</g>");
       },
-      fade() {},
       finish: () =>
         `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escapeXml(FONT)}"><defs>${definitions.join("")}</defs><rect width="100%" height="100%" fill="${background}"/>${parts.join("")}</svg>`,
     };
   }
 
-  // Multiples of 1, 2 or 5 times a power of ten between two numbers, with labels.
+  // Multiples of 1, 2 or 5 times a power of ten between two numbers, about `count` of them, with labels.
   function ticks(low, high, count) {
     const raw = (high - low) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find((factor) => factor * power >= raw) * power;
+    const step = [1, 2, 5, 10].find((factor) => factor * power >= 0.6 * raw) * power;
     if (!Number.isFinite(step) || step <= 0) return [];
     const found = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && found.length < 60; k++) found.push(k * step);

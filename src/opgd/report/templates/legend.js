@@ -33,5 +33,5 @@ report.legend = (() => {
   const fillAll = () => nodes.forEach(fill);
   rows.onChange((what) => { if (what === "coloring" || what === "shown") fillAll(); });
   report.onTheme(fillAll);
-  return { toggle, fillAll };
+  return { fillAll };
 })();

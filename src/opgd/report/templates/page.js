@@ -3,7 +3,7 @@
 const report = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const arrays = { float32: Float32Array, int16: Int16Array, int32: Int32Array };
+  const arrays = { float64: Float64Array, float32: Float32Array, int16: Int16Array, int32: Int32Array };
 
   function unpack(packed) {
     const text = atob(packed.data);
@@ -46,12 +46,21 @@ const report = (() => {
     return node;
   }
 
-  function formatNumber(value) {
+  function formatNumber(value, digits = 4) {
     if (Number.isNaN(value)) return "missing";
     if (value === 0) return "0";
     const size = Math.abs(value);
-    if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("-", "−");
-    return String(Number(value.toPrecision(4))).replace("-", "−");
+    if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace("e+", "e").replaceAll("-", "−");
+    const text = size >= 10 ** (digits - 1) ? value.toFixed(0) : String(Number(value.toPrecision(digits)));
+    return text.replace("-", "−");
+  }
+  const formatProbability = (value) => (value > 0 && value < 0.0005 ? "< 0.001" : value.toFixed(3));
+
+  // A name that can be broken after underscores.
+  function nameElement(text, longest, title = "") {
+    const node = element("bdi", undefined, title ? { title } : {});
+    shortText(text, longest).split("_").forEach((part, k) => node.append(...(k ? ["_", element("wbr"), part] : [part])));
+    return node;
   }
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -84,6 +93,16 @@ const report = (() => {
   }
   byId("theme")?.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
+  // Mark the section on the screen in the contents.
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) links.get(target.id).removeAttribute("aria-current");
+      else links.get(target.id).setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-20% 0px -79% 0px" });
+  for (const id of links.keys()) watcher.observe(byId(id));
+
   const contents = byId("contents"); // on small screens the contents open on request
   if (contents && matchMedia("(max-width: 40rem)").matches) {
     contents.open = false;
@@ -99,6 +118,6 @@ const report = (() => {
   const onTheme = (listener) => listeners.push(listener);
 
   return {
-    data, byId, unpack, lazyNumbers, shortText, element, formatNumber, style, onTheme, showTheme, isDark, saveFile,
+    data, byId, unpack, lazyNumbers, shortText, element, nameElement, formatNumber, formatProbability, style, onTheme, showTheme, isDark, saveFile,
   };
 })();

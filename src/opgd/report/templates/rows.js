@@ -1,6 +1,6 @@
 // Quantities, groups and names of the rows, and the state that all views share.
 report.rows = (() => {
-  const { data, unpack, lazyNumbers, formatNumber, shortText, style } = report;
+  const { data, unpack, lazyNumbers, formatNumber, formatProbability, style } = report;
   const n = data.n_drawn;
   const positions = unpack(data.rows);
   const quantity = (kind) => (packed) => {
@@ -24,28 +24,24 @@ report.rows = (() => {
   const groupings = data.groupings.map(({ name, names, codes }) => ({ kind: "groups", name, names, codes: unpack(codes) }));
   const radius = Math.max(1.7, Math.min(4.6, 6.4 - Math.log10(n)));
 
+  // A number between -0.5 and 0.5 for each row, the same on every opening, that separates rows with equal values.
+  const spread = (i) => ((positions[i] * 2654435761) >>> 0) / 4294967296 - 0.5;
+
   // Heights of strips, one for each group of the first grouping, with the rows spread inside.
   const strip = (() => {
     const { codes, names } = groupings[0];
     const hasUnknown = codes.some((code) => code < 0);
     const ticks = names.map((name, k) => [names.length - k, name]).concat(hasUnknown ? [[0, noName(groupings[0])]] : []);
-    const spread = (i) => (((positions[i] * 2654435761) >>> 0) / 4294967296 - 0.5) * 0.56; // the same on every opening
     let heights = null;
-    const numbers = () => (heights ??= Float64Array.from(codes, (code, i) => (code < 0 ? 0 : names.length - code) + spread(i)));
+    const numbers = () => (heights ??= Float64Array.from(codes, (code, i) => (code < 0 ? 0 : names.length - code) + 0.56 * spread(i)));
     return { kind: "strip", name: `by ${groupings[0].name}`, ticks, numbers, complete: numbers, frame: [hasUnknown ? -0.6 : 0.4, names.length + 0.75] };
   })();
 
   function noName(coloring) { return coloring.name.startsWith("cluster") ? "noise" : "no label"; }
-  // Dark colors are mixed with white on a dark page.
-  function adapt(color) {
-    const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16));
-    if (!report.isDark() || 0.21 * r + 0.72 * g + 0.07 * b > 95) return color;
-    return `rgb(${[r, g, b].map((value) => Math.round(value + 0.32 * (255 - value))).join(",")})`;
-  }
   function groupStyle(code) {
     if (code < 0) return { color: style("--soft"), symbol: "circle-open" };
-    const { color, symbol } = data.styles[code % data.styles.length];
-    return { color: adapt(color), symbol };
+    const { color, dark, symbol } = data.styles[code % data.styles.length];
+    return { color: report.isDark() ? dark : color, symbol };
   }
 
   // "correctness" has fixed colors and symbols
@@ -69,6 +65,12 @@ report.rows = (() => {
     return low > high ? [0, 1] : [low, high];
   }
 
+  // The range of colors: that of the values inside the frame, so that extreme values do not determine it.
+  function colorRange({ numbers, frame }) {
+    const [low, high] = rangeOf(numbers());
+    return frame && high > frame[0] && low < frame[1] ? [Math.max(low, frame[0]), Math.min(high, frame[1])] : [low, high];
+  }
+
   // Split the rows into parts with the same style: groups, or steps of a color scale. Small groups come last.
   const caches = new Map();
   function parts(coloring) {
@@ -77,8 +79,8 @@ report.rows = (() => {
     const add = (code, i) => { if (!byCode.has(code)) byCode.set(code, []); byCode.get(code).push(i); };
     if (coloring.kind === "groups") coloring.codes.forEach((code, i) => add(code, i));
     else {
-      const numbers = coloring.numbers(), [low, high] = rangeOf(numbers);
-      numbers.forEach((value, i) => add(value === value ? Math.min(COLOR_STEPS - 1, Math.floor((COLOR_STEPS * (value - low)) / (high - low || 1))) : -1, i));
+      const [low, high] = colorRange(coloring), step = (high - low || 1) / COLOR_STEPS;
+      coloring.numbers().forEach((value, i) => add(value === value ? Math.max(0, Math.min(COLOR_STEPS - 1, Math.floor((value - low) / step))) : -1, i));
     }
     const found = [...byCode].map(([code, rows]) => ({ code, rows: Int32Array.from(rows) }));
     found.sort((a, b) => (coloring.kind === "groups" ? b.rows.length - a.rows.length : a.code - b.code));
@@ -98,19 +100,23 @@ report.rows = (() => {
   const onChange = (listener) => listeners.push(listener);
   const visibleParts = () => parts(state.coloring).filter(({ code }) => state.coloring.kind !== "groups" || !state.shown || state.shown.has(code));
 
+  // While something moves, one of so many rows is drawn.
+  const quickStep = () => (report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1);
+
   // Draw the visible rows at the given pixels; rows that are not selected are faint if some are.
-  // Rows without finite pixels are left out.
-  function paint(pen, xs, ys) {
+  // Rows without finite pixels are left out. With `onlySelected`, the others are not drawn at all.
+  function paint(pen, xs, ys, onlySelected = false) {
     const opacity = n > 20000 ? 0.45 : n > 4000 ? 0.65 : 0.88, edge = n > 4000 ? null : style("--edge");
-    const step = report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1;
+    const step = quickStep();
     const drawPart = (part, keep, alpha) => {
       let found = keep ? part.rows.filter(keep) : part.rows;
       if (step > 1) found = found.filter((_, k) => k % step === 0);
       if (found.length) pen.markers(xs, ys, found, { ...partStyle(state.coloring, part.code), radius, edge, opacity: alpha });
     };
-    const any = state.selected.size > 0, i = state.marked;
-    for (const part of visibleParts()) drawPart(part, any ? (row) => !state.selected.has(row) : null, any ? 0.1 : opacity);
+    const any = state.selected.size > 0;
+    if (!onlySelected) for (const part of visibleParts()) drawPart(part, any ? (row) => !state.selected.has(row) : null, any ? 0.1 : opacity);
     if (any) for (const part of visibleParts()) drawPart(part, (row) => state.selected.has(row), 0.95);
+    const i = state.marked;
     if (i !== null && Number.isFinite(xs[i] + ys[i])) {
       pen.path(Array.from({ length: 32 }, (_, k) => [xs[i] + 9 * Math.cos((k * Math.PI) / 16), ys[i] + 9 * Math.sin((k * Math.PI) / 16)]), { stroke: style("--ink"), width: 2.2, close: true });
     }
@@ -132,11 +138,14 @@ report.rows = (() => {
     state.coloring.kind !== "groups" ? [] : groupsOf(state.coloring).filter(([code]) => !state.shown || state.shown.has(code)).map(([code]) => ({ ...styleOf(state.coloring, code), name: groupName(state.coloring, code) }));
   const colorbar = () => {
     if (state.coloring.kind === "groups") return null;
-    const [low, high] = rangeOf(state.coloring.numbers());
+    const [low, high] = colorRange(state.coloring);
     return { low, high, name: state.coloring.name };
   };
 
-  const name = (i) => (data.names ? `${positions[i]} (${shortText(data.names[i], 40)})` : String(positions[i]));
+  // The position of a row in its table, which is the training or the test set, and its name there.
+  const isTest = (i) => positions[i] >= data.n_train;
+  const position = (i) => positions[i] - (isTest(i) ? data.n_train : 0);
+  const name = (i) => (isTest(i) ? "test " : "") + (data.names ? data.names[i] : position(i));
 
   // Names and values that describe a row, as text; columns are sorted by loading, the largest first.
   // Columns of the table are shown as they were before the steps of a pipeline.
@@ -145,16 +154,23 @@ report.rows = (() => {
     for (const grouping of groupings) {
       if (grouping.name !== "correctness") pairs.push([grouping.name, groupName(grouping, grouping.codes[i])]);
     }
-    for (const { name, numbers } of values) pairs.push([name, formatNumber(numbers()[i])]);
+    for (const { name, numbers } of values) pairs.push([name, formatProbability(numbers()[i])]);
     for (const { name, text } of cells.slice(0, maxColumns)) pairs.push([name, text(i)]);
     return pairs;
   }
+  // Numbers such as "€1,200.00" and "12%", NaN for other words.
+  const parseNumber = (word) => (/\d/.test(word) ? Number(word.replace(/[€$£¥%,\s]/g, "")) : NaN);
+  const wordCells = ({ name, words, codes }) => {
+    const parsed = words.map(parseNumber), number = parsed.length > 0 && parsed.every((value) => value === value);
+    const keys = number ? parsed : words;
+    return { name, number, text: (i) => (codes[i] < 0 ? "missing" : words[codes[i]]), key: (i) => (codes[i] < 0 ? "" : keys[codes[i]]) };
+  };
   const cells = originals.length
-    ? originals.map(({ name, words, codes }) => ({ name, text: (i) => (codes[i] < 0 ? "missing" : words[codes[i]]), key: (i) => (codes[i] < 0 ? "" : words[codes[i]]) }))
-    : columns.map(({ name, numbers }) => ({ name, text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
+    ? originals.map(wordCells)
+    : columns.map(({ name, numbers }) => ({ name, number: true, text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
 
   return {
-    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, paint, nearest, legendEntries, colorbar,
-    partStyle, facts, name, state, change, onChange,
+    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, quickStep, paint, nearest, legendEntries, colorbar,
+    partStyle, spread, facts, name, position, state, change, onChange,
   };
 })();

@@ -1,5 +1,5 @@
 // Buttons that save a chart as PNG or SVG, for canvases and for the drawings of the page.
-report.save = (() => {
+(() => {
   const { byId, saveFile, style, element } = report;
   const charts = { plot: report.scatter?.chart, "tour-plot": report.tour?.chart, "parallel-plot": report.parallel?.chart };
   const PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight", "font-family", "opacity", "text-anchor"];
@@ -33,7 +33,6 @@ report.save = (() => {
     return saveFile(`${id}.png`, await (chart ? chart.toPNG() : toPNG(byId(id))));
   }
   for (const button of document.querySelectorAll("[data-save]")) button.addEventListener("click", () => save(button.dataset.save, button.dataset.kind));
-  return { save, copyDrawing };
 })();
 
 report.legend.fillAll();

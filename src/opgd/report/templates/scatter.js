@@ -4,7 +4,7 @@ report.scatter = (() => {
   const { state } = rows;
   const coordinates = [...rows.axes, ...rows.pca, ...rows.columns, rows.strip];
   const place = { x: 0, y: rows.axes.length > 1 ? 1 : coordinates.length - 1 };
-  const ELLIPSE = 2.145966; // Mahalanobis radius that contains 90% of a Gaussian in two dimensions
+  const MANY_ROWS = 20000; // above, hexagons instead of points
   let xs = new Float64Array(rows.n), ys = new Float64Array(rows.n), showAll = false;
   const at = (key) => coordinates[place[key]];
 
@@ -27,7 +27,7 @@ report.scatter = (() => {
 
   function drawEllipses(pen, s) {
     if (!byId("ellipses").checked || !data.gaussians || at("x").kind !== "axis" || place.x === place.y) return;
-    const { means, covariances, groups } = data.gaussians, { x, y } = place;
+    const { means, covariances, groups, radius, reach } = data.gaussians, { x, y } = place;
     means.forEach((mean, g) => {
       if (!isShown(groups[g])) return;
       const paths = { stroke: outlineStyle(groups[g]), ...(means.length > 12 ? { width: 1.2, opacity: 0.75 } : { width: 1.8 }) };
@@ -36,12 +36,12 @@ report.scatter = (() => {
         const [p, q] = [Math.sqrt(a), b / Math.sqrt(a)]; // Cholesky
         const r = Math.sqrt(Math.max(0, c - q * q));
         pen.path(Array.from({ length: 96 }, (_, k) => (2 * Math.PI * k) / 96).map((t) => [
-          s.x(mean[x] + ELLIPSE * p * Math.cos(t)), s.y(mean[y] + ELLIPSE * (q * Math.cos(t) + r * Math.sin(t))),
+          s.x(mean[x] + radius * p * Math.cos(t)), s.y(mean[y] + radius * (q * Math.cos(t) + r * Math.sin(t))),
         ]), { ...paths, close: true });
       } else if (at("y").kind === "strip") { // the density above the strip of its group
         const foot = data.groupings[0].names.length - groups[g] + 0.3, deviation = Math.sqrt(covariances[g][x][x]);
         const tallest = Math.min(...covariances.map((covariance) => Math.sqrt(covariance[x][x])));
-        pen.path(Array.from({ length: 121 }, (_, k) => (k - 60) / 17).map((z) => [
+        pen.path(Array.from({ length: 121 }, (_, k) => ((k - 60) / 60) * reach).map((z) => [
           s.x(mean[x] + z * deviation), s.y(foot + 0.4 * (tallest / deviation) * Math.exp((-z * z) / 2)),
         ]), paths);
       }
@@ -52,10 +52,8 @@ report.scatter = (() => {
   function drawNames(pen, s) {
     if (!byId("ellipses").checked || !data.gaussians || at("x").kind !== "axis" || at("y").kind !== "axis" || place.x === place.y || !usesModelGroups()) return;
     const { means, groups } = data.gaussians, names = data.groupings[0].names, taken = [];
-    const counts = new Map();
-    groups.forEach((group) => counts.set(group, (counts.get(group) ?? 0) + 1));
     means.forEach((mean, g) => {
-      if (!isShown(groups[g]) || (counts.get(groups[g]) > 1 && groups.indexOf(groups[g]) !== g)) return;
+      if (!isShown(groups[g]) || groups.indexOf(groups[g]) !== g) return; // at the first Gaussian of a group
       const text = shortText(names[groups[g]].replace(/^cluster /, ""), 18), width = report.draw.measure(text, 12, 650), x = s.x(mean[place.x]), y = s.y(mean[place.y]);
       const free = [0, 14, -14, 28, -28, 42, -42].find((step) => !taken.some(([u, v, w]) => Math.abs(u - x) < (w + width) / 2 + 3 && Math.abs(v - y - step) < 14));
       if (free === undefined || x < s.left || x > s.left + s.width) return;
@@ -76,10 +74,42 @@ report.scatter = (() => {
     const [x, y] = [at("x").numbers(), at("y").numbers()];
     for (let i = 0; i < rows.n; i++) { xs[i] = s.x(x[i]); ys[i] = s.y(y[i]); }
   }
+  // Hexagons with the color of most of their rows, stronger where there are more; selected rows and the pinned one are points.
+  const HEXAGON = 6, WIDTH = Math.sqrt(3) * HEXAGON, HEIGHT = 1.5 * HEXAGON; // radius, and distances of columns and rows
+  function drawHexagons(pen, s) {
+    const any = state.selected.size > 0, bins = new Map(), step = rows.quickStep();
+    for (const { code, rows: members } of rows.visibleParts()) {
+      for (let k = 0; k < members.length; k += step) {
+        const i = members[k];
+        if (!isInside(i, s)) continue;
+        const center = nearestHexagon(xs[i], ys[i]), key = center.join();
+        if (!bins.has(key)) bins.set(key, { center, total: 0, counts: new Map() });
+        const bin = bins.get(key);
+        bin.total += 1;
+        bin.counts.set(code, (bin.counts.get(code) ?? 0) + 1);
+      }
+    }
+    const most = Math.log1p([...bins.values()].reduce((largest, { total }) => Math.max(largest, total), 1));
+    for (const { center: [x, y], total, counts } of bins.values()) {
+      const [code] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
+      const corners = Array.from({ length: 6 }, (_, k) => [x + HEXAGON * Math.sin((k * Math.PI) / 3), y + HEXAGON * Math.cos((k * Math.PI) / 3)]);
+      pen.path(corners, { fill: rows.partStyle(state.coloring, code).color, opacity: (0.2 + (0.8 * Math.log1p(total)) / most) * (any ? 0.25 : 1), close: true });
+    }
+    rows.paint(pen, xs, ys, true);
+  }
+  // The center of the hexagon that contains a point; odd rows of hexagons are half a hexagon to the right.
+  function nearestHexagon(x, y) {
+    const row = Math.floor(y / HEIGHT);
+    const centers = [row, row + 1].map((k) => { const shift = ((k & 1) * WIDTH) / 2; return [Math.round((x - shift) / WIDTH) * WIDTH + shift, k * HEIGHT]; });
+    const [first, second] = centers.map(([u, v]) => Math.hypot(u - x, v - y));
+    return centers[first <= second ? 0 : 1];
+  }
+
+  const isInside = (i, s) => xs[i] >= s.left && xs[i] <= s.left + s.width && ys[i] >= s.top && ys[i] <= s.top + s.height;
   function countOutside(s) {
     let count = 0;
     for (const part of rows.visibleParts()) {
-      for (const i of part.rows) if (xs[i] < s.left || xs[i] > s.left + s.width || ys[i] < s.top || ys[i] > s.top + s.height) count += 1;
+      for (const i of part.rows) if (!isInside(i, s) && Number.isFinite(xs[i] + ys[i])) count += 1;
     }
     return count;
   }
@@ -93,7 +123,8 @@ report.scatter = (() => {
     legend: rows.legendEntries,
     paint(pen, s) {
       locate(s);
-      rows.paint(pen, xs, ys);
+      if (byId("hexagons").checked) drawHexagons(pen, s);
+      else rows.paint(pen, xs, ys);
       drawEllipses(pen, s);
       drawNames(pen, s);
       const outside = countOutside(s);
@@ -119,10 +150,11 @@ report.scatter = (() => {
     byId(key).addEventListener("change", () => setCoordinate(key, Number(byId(key).value)));
   }
   byId("color").addEventListener("change", () => rows.change("coloring", { coloring: rows.colorings[Number(byId("color").value)], shown: null }));
-  byId("ellipses").addEventListener("change", chart.drawSoon);
+  byId("hexagons").checked = rows.n > MANY_ROWS;
+  for (const id of ["ellipses", "hexagons"]) byId(id).addEventListener("change", chart.drawSoon);
   byId("tools").addEventListener("change", chart.updateTouch);
   byId("reset").addEventListener("click", () => { showAll = false; chart.setView(null); });
   byId("show-all").addEventListener("click", () => { showAll = true; chart.setView(null); });
   rows.onChange(chart.drawSoon);
-  return { chart, place, coordinates, setCoordinate, pixels: () => [xs, ys] };
+  return { chart, place, coordinates, nearestHexagon, pixels: () => [xs, ys] };
 })();

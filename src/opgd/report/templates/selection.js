@@ -19,9 +19,12 @@ report.selection = (() => {
     const list = element("dl"), { clientX, clientY } = event;
     for (const [key, value] of rows.facts(row, TIP_COLUMNS)) appendPair(list, key, value);
     tip.replaceChildren(list);
-    const left = clientX + 16 + tip.offsetWidth > innerWidth ? clientX - 16 - tip.offsetWidth : clientX + 16;
-    tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
-    tip.style.top = `${Math.max(4, Math.min(clientY + 12, innerHeight - tip.offsetHeight - 4))}px`;
+    // next to the pointer, inside the plot if there is room, and always inside the window
+    const box = event.currentTarget.getBoundingClientRect(), [width, height] = [tip.offsetWidth, tip.offsetHeight];
+    const right = Math.min(box.right, innerWidth - 4), bottom = Math.min(box.bottom, innerHeight - 4);
+    const left = clientX + 16 + width > right ? clientX - 16 - width : clientX + 16;
+    tip.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
+    tip.style.top = `${Math.max(4, Math.min(clientY + 12, bottom - height))}px`;
   }
 
   function pin(row) {
@@ -30,7 +33,7 @@ report.selection = (() => {
       const cell = pairs.appendChild(element("div"));
       appendPair(cell, key, value);
     }
-    details.replaceChildren(element("h3", `Row ${rows.name(row)}`), pairs);
+    details.replaceChildren(element("h3", `Row ${shortText(rows.name(row))}`), pairs);
     details.hidden = false;
     rows.change("marked", { marked: row });
   }
@@ -38,9 +41,9 @@ report.selection = (() => {
   function find(text) {
     const wanted = String(text).trim();
     if (!wanted) return;
-    let row = report.data.names ? report.data.names.indexOf(wanted) : -1;
-    if (row < 0 && /^\d+$/.test(wanted)) row = rows.positions.indexOf(Number(wanted));
-    show(row, wanted);
+    let row = 0;
+    while (row < rows.n && rows.name(row) !== wanted) row += 1;
+    show(row < rows.n ? row : -1, wanted);
   }
 
   function show(row, wanted) {
@@ -54,16 +57,17 @@ report.selection = (() => {
     const any = state.selected.size > 0;
     byId("clear").disabled = byId("download").disabled = !any;
     byId("selected").textContent = any ? describeSelection() : NOTHING;
+    byId("selected").parentNode.classList.toggle("active", any); // stays on the screen while the plot is
   }
 
   function describeSelection() {
     const first = rows.groupings[0], counts = new Map();
     for (const row of state.selected) counts.set(first.codes[row], (counts.get(first.codes[row]) ?? 0) + 1);
     const parts = [...counts].sort((a, b) => b[1] - a[1]);
-    const words = parts.slice(0, 5).map(([code, count]) => `${shortText(rows.groupName(first, code), 30)} ${count.toLocaleString("en")}`);
+    const words = parts.slice(0, 5).map(([code, count]) => `${shortText(rows.groupName(first, code), 30)}: ${count.toLocaleString("en")}`);
     const more = parts.length > 5 ? ", …" : "";
     const total = state.selected.size;
-    return `${total.toLocaleString("en")} ${total === 1 ? "row" : "rows"} selected: ${words.join(", ")}${more}`;
+    return `${total.toLocaleString("en")} ${total === 1 ? "row" : "rows"} selected (${words.join(", ")}${more})`;
   }
 
   // Quote text, with an apostrophe before text that a spreadsheet would evaluate as a formula.
@@ -75,7 +79,7 @@ report.selection = (() => {
   function csv() {
     const header = ["row", ...(report.data.names ? ["name"] : []), ...rows.groupings.map(({ name }) => name), ...rows.values.map(({ name }) => name)];
     const lines = [...state.selected].sort((a, b) => a - b).map((row) => [
-      rows.positions[row],
+      rows.position(row),
       ...(report.data.names ? [csvText(report.data.names[row])] : []),
       ...rows.groupings.map(({ codes, names }) => (codes[row] < 0 ? "" : csvText(names[codes[row]]))),
       ...rows.values.map(({ numbers }) => Number(numbers()[row].toPrecision(6))),
@@ -95,5 +99,5 @@ report.selection = (() => {
       byId("projection").scrollIntoView();
     });
   }
-  return { select, find, pin, showTip, csv, csvText };
+  return { select, pin, showTip };
 })();

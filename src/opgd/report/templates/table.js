@@ -1,6 +1,6 @@
 // The table of rows: sorted by any column, with the selection of the plots.
 report.table = (() => {
-  const { byId, rows, element, shortText, formatNumber } = report;
+  const { byId, rows, element, shortText, formatProbability } = report;
   if (!byId("rows-table")) return null;
   const { state } = rows, PAGE = 12, MAX_CELLS = 5;
   const fields = [
@@ -8,7 +8,7 @@ report.table = (() => {
     ...rows.groupings.filter(({ name }) => name !== "correctness").map((grouping) => ({
       name: grouping.name, text: (i) => rows.groupName(grouping, grouping.codes[i]), key: (i) => grouping.codes[i],
     })),
-    ...rows.values.map(({ name, numbers }) => ({ name, text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i], number: true })),
+    ...rows.values.map(({ name, numbers }) => ({ name, text: (i) => formatProbability(numbers()[i]), key: (i) => numbers()[i], number: true })),
     ...rows.cells.slice(0, MAX_CELLS),
   ];
   let sorted = { field: 0, down: false }, page = 0, order = [];
@@ -31,7 +31,7 @@ report.table = (() => {
     const line = element("tr");
     line.appendChild(element("th")).appendChild(element("span", "selected", { class: "hidden-text" }));
     fields.forEach((field, k) => {
-      const head = line.appendChild(element("th", undefined, { scope: "col" }));
+      const head = line.appendChild(element("th", undefined, { scope: "col", ...(field.number ? { class: "num" } : {}) }));
       if (k === sorted.field) head.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
       const mark = k === sorted.field ? (sorted.down ? " ↓" : " ↑") : "";
       const button = head.appendChild(element("button", undefined, { type: "button", class: "sort", title: shortText(field.name, 400), "data-field": k }));

@@ -121,20 +121,27 @@ report.tour = (() => {
     const length = held?.length ?? (0.84 * Math.min(s.width, s.height)) / 2 / largest;
     const [ox, oy] = [s.x(0), s.y(0)], taken = [], chosen = Number(columnSelect.value);
     arrows = shown.map((j) => ({ j, x: ox + length * cx[j], y: oy - length * cy[j], length }));
-    for (const { j, x, y } of arrows) {
+    for (const { j, x, y } of arrows) taken.push([x - 5, y, 10]); // tips are not covered by labels
+    for (const { j, x, y } of [...arrows].sort((a, b) => (b.j === chosen) - (a.j === chosen))) {
       const color = j === chosen ? style("--accent") : style("--ink"), angle = Math.atan2(y - oy, x - ox);
       if (Math.hypot(x - ox, y - oy) > 4) pen.path([[ox, oy], [x, y]], { stroke: color, width: j === chosen ? 2.4 : 1.3, opacity: 0.85 });
       pen.path([[x, y], [x - 9 * Math.cos(angle - 0.4), y - 9 * Math.sin(angle - 0.4)], [x - 9 * Math.cos(angle + 0.4), y - 9 * Math.sin(angle + 0.4)]], { fill: color, close: true });
       placeLabel(pen, s, taken, shortText(names[j], 22), x, y, angle, color, j === chosen);
     }
   }
-  // Labels that would cover another one are left out; the selected column always has its label.
+  // Write a label next to the tip of an arrow, at the first place where it covers no other label and no tip. A line leads
+  // to a label that is farther away. Labels without a place are left out, except that of the selected column.
+  const STEPS = [0, 14, -14, 28, -28, 42, -42, 56, -56];
   function placeLabel(pen, s, taken, text, x, y, angle, color, always) {
     const width = report.draw.measure(text, 12, 600) + 6, right = Math.cos(angle) >= 0;
-    const left = Math.max(s.left + 2, Math.min(s.left + s.width - width - 2, right ? x + 5 : x - width - 1));
-    const top = Math.max(s.top + 9, Math.min(s.top + s.height - 9, y + 9 * Math.sin(angle)));
-    if (!always && taken.some(([l, t, w]) => left < l + w && l < left + width && Math.abs(top - t) < 14)) return;
+    const places = [right, !right].flatMap((toRight) => STEPS.map((step) => [toRight ? x + 7 : x - width - 3, y + 9 * Math.sin(angle) + step]));
+    const isInside = ([left, top]) => left > s.left && left + width < s.left + s.width && top > s.top + 8 && top < s.top + s.height - 8;
+    const isFree = ([left, top]) => !taken.some(([l, t, w]) => left < l + w && l < left + width && Math.abs(top - t) < 14);
+    const place = places.find((candidate) => isInside(candidate) && isFree(candidate)) ?? (always ? places.find(isInside) : null);
+    if (!place) return;
+    const [left, top] = place, near = left > x ? left : left + width;
     taken.push([left, top, width]);
+    if (Math.abs(top - y) > 16) pen.path([[x, y], [near, top]], { stroke: color, width: 0.8, opacity: 0.6 });
     pen.text(left + 3, top, text, { color, anchor: "start", weight: 600, halo: style("--card") });
   }
 
@@ -160,7 +167,7 @@ report.tour = (() => {
     },
     onDrag(at, s) {
       const arrow = findArrow(at, 16);
-      if (!arrow) return { move() {}, end: () => {} };
+      if (!arrow) return { move() {} };
       stop();
       columnSelect.value = arrow.j;
       held = { length: arrow.length };
@@ -257,5 +264,5 @@ report.tour = (() => {
   byId("play").addEventListener("click", play);
   rows.onChange(chart.drawSoon);
   update();
-  return { chart, planes, between, steer, apply, getView: () => view, points: () => { project(); return [px, py]; }, arrows: () => arrows, names };
+  return { chart, apply, getView: () => view, points: () => { project(); return [px, py]; }, arrows: () => arrows };
 })();
