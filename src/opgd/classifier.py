@@ -20,6 +20,7 @@ from opgd._utils.validation import (
     check_n_components,
     check_priors,
     check_seed,
+    weigh_by_class,
 )
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray
@@ -298,5 +299,5 @@ class OPGDClassifier(ProjectionClassifier):
         counts = np.bincount(codes, weights, len(classes)).astype(np.float64)
         factors = check_class_weight(self.class_weight, classes, counts)
         if factors is not None:
-            weights = factors[codes] * (1.0 if weights is None else weights)
+            weights = weigh_by_class(factors, codes, weights)
         return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes

@@ -22,7 +22,7 @@ from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import log_sum
 from opgd.core.marginal import Completion
-from opgd.core.scoring import map_blocks, scores_log_joint
+from opgd.core.scoring import map_blocks, project, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -57,7 +57,7 @@ class SampleDensity:
         factors = self.form.factors(self.gaussians)
 
         def block_log_density(centered: FloatArray) -> FloatArray:
-            sphered = sphering.T @ centered.T  # (R, n)
+            sphered = project(centered, sphering.T)  # (R, n)
             np.clip(sphered, -FARTHEST_ROW, FARTHEST_ROW, out=sphered)
             inside = self.span @ sphered
             scores = self.factor @ inside
