@@ -27,6 +27,7 @@ from opgd._utils.validation import (
     check_seed,
     check_sparsity,
     count_kept,
+    weigh_by_class,
 )
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray, FloatArray
@@ -353,5 +354,5 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         counts = np.bincount(codes, weights, len(classes)).astype(np.float64)
         factors = check_class_weight(self.class_weight, classes, counts)
         if factors is not None:
-            weights = factors[codes] * (1.0 if weights is None else weights)
+            weights = weigh_by_class(factors, codes, weights)
         return RowEngine(X, codes, weights, n_threads=effective_n_jobs(self.n_jobs)), classes

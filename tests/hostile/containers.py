@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from tests.hostile.outcomes import table
-from tests.hostile.registry import ESTIMATORS, classifies
+from tests.hostile.registry import ESTIMATORS, classifies, name_of
 
 pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
 
@@ -346,7 +346,9 @@ LABEL_CONTAINERS = {
     "polars": _polars,
     "pyarrow": _arrow,
 }
-LABELED = {name: model for name, model in ESTIMATORS.items() if classifies(model)}
+NAMED = {name: model for name, model in ESTIMATORS.items() if name == name_of(model)}
+"""Estimators without their variants, which validate input in the same way."""
+LABELED = {name: model for name, model in NAMED.items() if classifies(model)}
 
 
 def cases(contents, containers):
@@ -365,7 +367,8 @@ LABEL_CASES = list(cases(label_contents(), LABEL_CONTAINERS))
 
 
 def n_combinations() -> int:
-    return len(FEATURE_CASES) * len(ESTIMATORS) + len(LABEL_CASES) * len(LABELED)
+    with_encoder = len(NAMED) + 1
+    return len(FEATURE_CASES) * with_encoder + len(LABEL_CASES) * len(LABELED)
 
 
 WORDS = {"accepted": "yes", NO_VALUE: "some"}

@@ -5,12 +5,17 @@ from tests.hostile import labels  # isort: skip
 from tests.hostile import weights  # isort: skip
 from tests.hostile import prediction  # isort: skip
 from tests.hostile import interruptions  # isort: skip
+from tests.hostile import extremes  # isort: skip
+from tests.hostile import names  # isort: skip
 from tests.hostile.registry import ESTIMATORS, INPUTS, pairs
 
 __all__ = ["ESTIMATORS", "INPUTS", "PENDING", "markdown", "pairs", "statement"]
 PENDING: dict[tuple[str, str], str] = {}
 """Pairs (input, estimator) that do not end as stated yet, and why; the guide has to name them."""
-SECTIONS = [module.SECTION for module in (tables, labels, weights, prediction, interruptions)]
+SECTIONS = [
+    module.SECTION
+    for module in (tables, labels, weights, prediction, extremes, names, interruptions)
+]
 
 
 def markdown() -> str:

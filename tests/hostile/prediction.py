@@ -48,7 +48,7 @@ def missing_entries(model):
     fit(model, X, y)
     X.loc[2, "c"] = np.nan
     if not allows_missing(model):
-        all_refuse(model, X, "NaN or infinity in 'c', first in row 2")
+        all_refuse(model, X, "NaN or infinity in 'c', first in row 2|noise does not support")
         return
     X.loc[5] = np.nan
     usable(model, X)

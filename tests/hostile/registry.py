@@ -1,6 +1,7 @@
 """Every estimator, every input, and which of them belong together."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,7 +9,13 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 
 import opgd.baselines
-from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
+from opgd import (
+    CostSensitiveClassifier,
+    OPGDClassifier,
+    OPGDClassifierCV,
+    OPGDMixture,
+    OPGDSemiSupervised,
+)
 
 QUICK = {  # the pairs are many and tables small: what is asked for is manners, not results
     "AlternatingComponents": {"max_iter": 10},
@@ -28,6 +35,19 @@ OURS = [
 ESTIMATORS: dict[str, BaseEstimator] = {type(own).__name__: own for own in OURS} | {
     name: getattr(opgd.baselines, name)(**QUICK.get(name, {})) for name in opgd.baselines.__all__
 }
+VARIANTS = [
+    OPGDClassifier(covariance_type="full"),
+    OPGDClassifier(n_subclasses=2),
+    OPGDClassifier(class_weight="balanced"),
+    OPGDMixture(3, covariance_type="full", random_state=0),
+    OPGDMixture(3, metric="identity", random_state=0),
+    OPGDMixture(3, noise=True, random_state=0),
+    OPGDMixture((2, 3), random_state=0, merge=True),
+    OPGDSemiSupervised(covariance_type="full", calibrate=False),
+    CostSensitiveClassifier(OPGDClassifier()),
+]
+"""Other parameters, and estimators with the same interface; they are called by their code."""
+ESTIMATORS |= {re.sub(r"\s+", " ", repr(own)): own for own in VARIANTS}
 LONG: dict[str, BaseEstimator] = {
     "GaussianMixturePursuit": opgd.baselines.GaussianMixturePursuit(1, max_iter=1),
     "KernelNaiveBayes": opgd.baselines.KernelNaiveBayes(),
@@ -83,13 +103,26 @@ def name_of(model) -> str:
     return type(model).__name__
 
 
+def entry_of(model) -> str:
+    """The name in ESTIMATORS of the estimator that shares most parameters with this one."""
+    parameters = {name: repr(value) for name, value in model.get_params(deep=False).items()}
+
+    def n_equal(entry):
+        own = ESTIMATORS[entry].get_params(deep=False)
+        return sum(repr(value) == parameters[name] for name, value in own.items())
+
+    return max((e for e in ESTIMATORS if name_of(ESTIMATORS[e]) == name_of(model)), key=n_equal)
+
+
 def classifies(model) -> bool:
     return is_classifier(model)
 
 
 def without_ridge(model):
     """The estimator with ridge 0 if it estimates one: rows about covariances that stay singular."""
-    return model.set_params(ridge=0.0) if model.get_params().get("ridge") == "auto" else model
+    ridges = [name for name, value in model.get_params().items() if name.endswith("ridge")]
+    automatic = {name: 0.0 for name in ridges if model.get_params()[name] == "auto"}
+    return model.set_params(**automatic)
 
 
 def all_labeled(model) -> bool:
@@ -107,6 +140,21 @@ def clusters(model) -> bool:
 
 def allows_missing(model) -> bool:
     return get_tags(model).input_tags.allow_nan
+
+
+def unit_bound(model) -> bool:
+    """Whether the model depends on the units of the features."""
+    by_name = name_of(model) == "CommonPrincipalComponents"
+    return by_name or getattr(model, "metric", None) == "identity"
+
+
+def has_noise(model) -> bool:
+    """Whether some samples get no cluster, and missing values are refused."""
+    return getattr(model, "noise", False) is not False
+
+
+def wraps(model) -> bool:
+    return hasattr(model, "estimator")
 
 
 def takes_weights(model) -> bool:

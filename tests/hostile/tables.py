@@ -22,9 +22,11 @@ from tests.hostile.outcomes import (
 from tests.hostile.registry import (
     ESTIMATORS,
     allows_missing,
+    has_noise,
     hostile,
     listed,
     name_of,
+    unit_bound,
     without_ridge,
 )
 
@@ -46,17 +48,25 @@ NOTHING_BORROWED = {  # a ridge or shrinkage of their own, or no covariance
     "KernelNaiveBayes",
     "OPGDMixture",
 }
-UNIT_BOUND = {"CommonPrincipalComponents"}
 REFUSED = "`ValueError`"
-MISSING_ALLOWED = {name for name, model in ESTIMATORS.items() if allows_missing(model)}
+
+
+def redundancy_matters(model) -> bool:
+    divided = model.get_params().get("n_subclasses", 1) not in (1, "auto", None)
+    return name_of(model) in COLUMN_BY_COLUMN or unit_bound(model) or has_noise(model) or divided
+
+
+MISSING_WORDS = r"(NaN or infinity in .*, first in row 4|noise does not support).*SimpleImputer"
+MISSING_ALLOWED = {name_of(own) for own in ESTIMATORS.values() if allows_missing(own)}
 
 
 @hostile("infinity in a data frame", f"{REFUSED} that names the columns and the estimator")
 def infinite_in_a_frame(model):
+    named = name_of(getattr(model, "estimator", model))
     for value in (np.inf, -np.inf):
         X, y = frame()
         X.loc[7, ["b", "d"]] = value
-        fit_refused(model, X, y, rf"infinity in 'b', 'd', first in row 7. {name_of(model)}")
+        fit_refused(model, X, y, rf"infinity in 'b', 'd', first in row 7. {named}")
 
 
 @hostile("infinity in an array", f"{REFUSED} with the index of the column")
@@ -79,8 +89,8 @@ def missing_values(model):
         if allows_missing(model):
             fits(model, guise, y)
         else:
-            fit_refused(model, guise, y, r"NaN or infinity in .*, first in row 4.*SimpleImputer")
-    if not allows_missing(model):
+            fit_refused(model, guise, y, MISSING_WORDS)
+    if not allows_missing(model) and not has_noise(model):
         fit_refused(model, X.astype("Float64"), y, "'c', first in row 4")
 
 
@@ -185,7 +195,7 @@ def duplicate_column(model):
     twice = np.column_stack([X, X[:, 1]])
     fits(clone(model), twice, y)
     model = without_ridge(model)  # a ridge on every feature depends on their number
-    (fits if name_of(model) in COLUMN_BY_COLUMN else fits_the_same)(model, twice, y)
+    (fits if redundancy_matters(model) else fits_the_same)(model, twice, y)
 
 
 @hostile("a feature that is a linear combination of others", "as for a duplicated feature")
@@ -194,7 +204,7 @@ def collinear_column(model):
     more = np.column_stack([X, X @ [1.0, 2, 0, -1]])
     fits(clone(model), more, y)
     model = without_ridge(model)
-    (fits if name_of(model) in COLUMN_BY_COLUMN else fits_the_same)(model, more, y)
+    (fits if redundancy_matters(model) else fits_the_same)(model, more, y)
 
 
 @hostile(
@@ -242,7 +252,7 @@ def units(model):
 def mixed_units(model):
     X, y = table()
     scaled = X * [1e-12, 1e-4, 1e4, 1e12]
-    (fits if name_of(model) in UNIT_BOUND else fits_the_same)(model, scaled, y)
+    (fits if unit_bound(model) else fits_the_same)(model, scaled, y)
 
 
 @hostile(
@@ -260,7 +270,7 @@ def squares_overflow(model):
 )
 def squares_vanish(model):
     the_same_or_refused(model, 1e-170, "squares underflow")
-    if name_of(model) not in UNIT_BOUND:
+    if not unit_bound(model):
         the_same_or_refused(
             model, np.array([1e-170, 1, 1, 1]), "values too small|squares underflow"
         )
@@ -314,7 +324,7 @@ def integers(model):
     fits_like(model, guises, whole.astype(float), y)
 
 
-@hostile("booleans", "treated as 1 and 0")
+@hostile("booleans", "treated as 1 and 0", to=lambda model: not has_noise(model))
 def booleans(model):
     X, y = table()
     fits_like(model, [X > 1], (X > 1).astype(float), y)

@@ -9,11 +9,13 @@ from sklearn.base import clone
 
 pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
 
+from opgd import DataWarning, TableEncoder
 from tests.hostile.containers import (
     FEATURE_CASES,
     LABEL_CASES,
     LABELED,
     MISSING,
+    NAMED,
     NO_VALUE,
     markdown,
 )
@@ -26,6 +28,11 @@ from tests.hostile.registry import (
 )
 from tests.hostile.test_inputs import GUIDE
 
+
+def str_of_case(value):
+    return getattr(value, "name", value if isinstance(value, str) else "-")
+
+
 ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
 
 
@@ -33,13 +40,33 @@ def has_names(container):
     return container.startswith(("pandas", "polars", "pyarrow", "Dask data frame"))
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+QUICK = 24
+"""Cases with which the ordinary suite tries each estimator; `make test-slow` tries all."""
+
+
+def selected(cases, name):
+    """A few cases for an estimator, always the same, and others for other estimators."""
+    rng = np.random.default_rng([20261117, *name.encode()])
+    return [cases[i] for i in sorted(rng.permutation(len(cases))[:QUICK])]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_some_columns_of_x_end_as_stated(name):
+    columns_end_as_stated(name, selected(FEATURE_CASES, name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMED)
 def test_columns_of_x_end_as_stated(name):
+    columns_end_as_stated(name, FEATURE_CASES)
+
+
+def columns_end_as_stated(name, cases):
     X, y = table()
     model, fitted = clone(ESTIMATORS[name]), plain(name)
     labels, expected = some_labels(model, y), {}
     invalid = (labels, -np.ones(len(X))) if takes_weights(model) else (labels[1:],)
-    for content, container, given in FEATURE_CASES:
+    for content, container, given in cases:
         where = f"{content.name} in {container}"
         allowed = content.outcome == NO_VALUE and allows_missing(model)
         if content.outcome == "accepted" or allowed:
@@ -64,10 +91,20 @@ def test_columns_of_x_end_as_stated(name):
 
 
 @pytest.mark.parametrize("name", LABELED)
+def test_some_labels_end_as_stated(name):
+    labels_end_as_stated(name, selected(LABEL_CASES, name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LABELED)
 def test_labels_end_as_stated(name):
+    labels_end_as_stated(name, LABEL_CASES)
+
+
+def labels_end_as_stated(name, cases):
     X, _ = table()
     model, fitted = clone(ESTIMATORS[name]), plain(name)
-    for content, container, given in LABEL_CASES:
+    for content, container, given in cases:
         where = f"{content.name} in {container}"
         accepted = content.outcome == "accepted"
         if accepted or (partly_labeled(model) and "missing" in content.words):
@@ -86,8 +123,26 @@ def test_labels_end_as_stated(name):
             refused(lambda y=given: fitted.score(X, y), ".", ERRORS[content.outcome])
 
 
+@pytest.mark.parametrize(("content", "container", "given"), FEATURE_CASES, ids=str_of_case)
+def test_columns_of_the_encoder_are_numbers_or_refused(content, container, given):
+    """TableEncoder takes text, categories and dates too, and drops what it cannot encode."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            encoded = np.asarray(TableEncoder().fit_transform(given, table()[1]), dtype=float)
+        except (TypeError, ValueError) as error:
+            assert type(error) in (TypeError, ValueError), repr(error)  # noqa: PT017
+            assert "\n" not in str(error), error  # noqa: PT017
+            assert len(str(error)) < 400, error  # noqa: PT017
+            return
+    assert all(issubclass(own.category, DataWarning) for own in caught), caught
+    assert encoded.shape[0] == len(table()[1])
+    assert not np.any(np.isinf(encoded))
+
+
 def read(model, X, y):
     """Codes and classes as `fit` finds them; a whole fit would take long for so many labels."""
+    model = getattr(model, "estimator", model)
     if partly_labeled(model):
         model.set_params(unlabeled=None if np.asarray(y)[0] is None else np.nan)
         samples = model._read_samples(X, y, None)

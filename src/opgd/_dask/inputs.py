@@ -15,7 +15,7 @@ from opgd._dask.lazy import check_two_dimensional, is_lazy
 from opgd._utils.features import to_feature_array, to_number_vector
 from opgd._utils.labels import find_missing, join_labels, to_label_array
 from opgd._utils.text import list_names
-from opgd._utils.validation import MAX_WEIGHT
+from opgd._utils.validation import find_weight_fault
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
@@ -36,7 +36,7 @@ class PartSummary(NamedTuple):
     lengths: dict[str, int]  # of y and sample_weight, if given
     not_finite: IntArray  # columns with values that are infinite, or missing if that is invalid
     labels: AnyArray  # distinct labels of rows with a positive weight
-    bad_weights: str  # what is wrong with the weights, or empty
+    extreme_weights: FloatArray  # lowest, lowest positive and highest weight
     n_present: int  # number of rows with a positive weight
     n_bytes: int
     weight: float
@@ -210,13 +210,6 @@ def _summarize_part(part: RawPart, with_labels: bool, allow_nan: bool) -> PartSu
     invalid = np.isinf(X) if allow_nan else ~np.isfinite(X)
     present = slice(None) if weights is None else weights > 0
     row_weights = np.ones(len(X)) if weights is None else weights
-    bad_weights = ""
-    if not np.all(np.isfinite(row_weights)):
-        bad_weights = "contains NaN or infinity; all weights must be finite"
-    elif np.any(row_weights < 0):
-        bad_weights = "has negative entries; weights must be 0 or more"
-    elif len(row_weights) and row_weights.max() > MAX_WEIGHT:
-        bad_weights = f"has entries above {MAX_WEIGHT:g}, too large to sum; rescale them"
     lengths = {"y": len(labels)} if with_labels else {}
     if weights is not None:
         lengths["sample_weight"] = len(weights)
@@ -228,11 +221,25 @@ def _summarize_part(part: RawPart, with_labels: bool, allow_nan: bool) -> PartSu
         lengths=lengths,
         not_finite=np.flatnonzero(invalid.any(axis=0)),
         labels=_find_distinct(labels[present]) if with_labels and consistent else np.empty(0),
-        bad_weights=bad_weights,
+        extreme_weights=_find_extremes(row_weights),
         n_present=int(np.sum(row_weights > 0)),
         n_bytes=X.nbytes,
         weight=float(row_weights.sum()),
         square_weight=float(row_weights @ row_weights),
+    )
+
+
+def _find_extremes(weights: FloatArray) -> FloatArray:
+    """Return the lowest, the lowest positive and the highest weight; nan if one is not finite."""
+    if not np.all(np.isfinite(weights)):
+        return np.array([np.nan])
+    return np.concatenate(
+        [
+            selected[[selected.argmin(), selected.argmax()]]
+            for selected in (weights, weights[weights > 0])
+            if len(selected)
+        ]
+        or [np.empty(0)]
     )
 
 
@@ -253,8 +260,10 @@ def _check_parts(summaries: list[PartSummary], names: list[str], allow_nan: bool
                     f"Partition {number} has {summary.n_rows} samples in X but {length} in {name}; "
                     "repartition X, y and sample_weight identically."
                 )
-        if summary.bad_weights:
-            raise ValueError(f"sample_weight {summary.bad_weights}.")
+    if fault := find_weight_fault(
+        np.concatenate([summary.extreme_weights for summary in summaries])
+    ):
+        raise ValueError(f"sample_weight {fault}.")
     columns = sorted({int(j) for summary in summaries for j in summary.not_finite})
     if columns:
         listed = list_names([names[j] for j in columns])

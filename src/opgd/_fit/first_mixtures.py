@@ -5,14 +5,13 @@ after a few iterations and only the best is continued. Of the structures, the on
 BIC is used, as in mclust.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from opgd._fit.regularizer import Regularizer
+from opgd._utils.warnings import ignore_sklearn_warnings
 from opgd.core.coordinates import Frame
 from opgd.core.density import LOG_TWO_PI, information_criteria
 from opgd.core.em import Constraints, MixtureResult, estimate_gaussians, fit_mixture
@@ -268,8 +267,7 @@ def _fit_full(frame: Frame, rows: FloatArray, groups: Moments) -> FirstMixture:
         means_init=groups.means,
         precisions_init=0.5 * (precisions + precisions.transpose(0, 2, 1)),
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # an initialization need not converge
+    with ignore_sklearn_warnings():  # an initialization need not converge
         mixture.fit(rows)
     moments = make_moments(frame, mixture.weights_, mixture.means_, mixture.covariances_)
     log_certainty = np.log(mixture.predict_proba(rows).max(axis=1)).mean()

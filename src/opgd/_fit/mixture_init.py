@@ -8,7 +8,6 @@ is a compromise between standardized features, which groups of collinear feature
 sphered ones, in which noise has the same variance as structure.
 """
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 from scipy.cluster import hierarchy
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +31,7 @@ from opgd._fit.incomplete_mixtures import fit_incomplete
 from opgd._fit.regularizer import Regularizer
 from opgd._fit.subclasses import number_groups
 from opgd._utils.labels import encode_groups
+from opgd._utils.warnings import ignore_sklearn_warnings
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.engines import RowBlock, RowEngine
 from opgd.core.moments import Moments, group_moments
@@ -124,7 +123,8 @@ class Starts:
         n_distinct = 1 + int(np.any(steps, axis=1).sum())
         if n_distinct < n_clusters:
             raise ValueError(
-                f"n_clusters={n_clusters} is more than the {n_distinct} distinct samples of X."
+                f"n_clusters={n_clusters} is more than the {n_distinct} distinct samples of X; "
+                "differences below 1e-9 standard deviations and negligible weights do not count."
             )
 
     def _assign_rows(self, n_clusters: int) -> list[IntArray]:
@@ -194,8 +194,7 @@ def _round_rows(rows: FloatArray) -> FloatArray:
 
 
 def _kmeans(rows: FloatArray, n_clusters: int, rng: np.random.RandomState) -> IntArray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters
+    with ignore_sklearn_warnings():  # fewer distinct rows than clusters
         labels = KMeans(n_clusters, n_init=1, random_state=rng).fit(rows).labels_
     return labels.astype(np.intp)
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.neighbors import LocalOutlierFactor
 
+from opgd._utils.warnings import ignore_sklearn_warnings
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import SampleDensity
 from opgd.core.engines import RowEngine
@@ -83,10 +84,11 @@ def find_outlying(frame: Frame) -> AnyArray:
     rows: FloatArray = mapped.X  # type: ignore[attr-defined]
     sample = rows[:: -(-len(rows) // MAX_ROWS)]
     n_neighbors = min(N_NEIGHBORS, len(sample) - 1)
-    if len(sample) == len(rows):
-        factors = -LocalOutlierFactor(n_neighbors).fit(rows).negative_outlier_factor_
-    else:
-        factors = -LocalOutlierFactor(n_neighbors, novelty=True).fit(sample).score_samples(rows)
+    with ignore_sklearn_warnings():  # about duplicate samples, which are not outlying
+        if len(sample) == len(rows):
+            factors = -LocalOutlierFactor(n_neighbors).fit(rows).negative_outlier_factor_
+        else:
+            factors = -LocalOutlierFactor(n_neighbors, novelty=True).fit(sample).score_samples(rows)
     outlying: AnyArray = factors > MAX_FACTOR
     return outlying
 

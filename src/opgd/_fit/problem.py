@@ -145,15 +145,16 @@ class Problem:
 
 
 def frame_samples(engine: Engine, *, keep_relations: bool = False) -> Frame:
-    """Standardize and sphere samples; raise ValueError if they overflow or do not vary.
+    """Standardize and sphere samples; raise ValueError for extreme values or if none vary.
 
     `keep_relations` is that of `make_frame`.
     """
     try:
         frame = make_frame(engine, keep_relations=keep_relations)
-    except OverflowError as error:
+    except (OverflowError, FloatingPointError) as error:
+        word = "large" if isinstance(error, OverflowError) else "small"
         raise ValueError(
-            f"X contains values too large for the computation ({error}); rescale X."
+            f"X contains values too {word} for the computation ({error}); rescale X."
         ) from None
     if frame.basis.shape[1] == 0:
         raise ValueError("All columns of X are constant; at least one must vary.")

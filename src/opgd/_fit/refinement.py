@@ -15,6 +15,7 @@ from opgd._fit.normal_form import order_result
 from opgd._fit.problem import Problem
 from opgd._fit.regularizer import Regularizer
 from opgd._fit.search import search
+from opgd._fit.units import map_to_features
 from opgd.core import starts
 from opgd.core.coordinates import (
     Coordinates,
@@ -141,7 +142,7 @@ def pose_mixture(
     whitening = whiten_classes(frame, clusters)
     regular, borrowed = whitening.regularize(clusters, shrinkage)
     coordinates = METRICS[metric](frame)
-    moments = regular.mapped(whitening.coordinates.unwhitener @ coordinates.whitener)
+    moments = map_to_features(regular, whitening.coordinates.unwhitener @ coordinates.whitener)
     priors = clusters.priors
     penalty = Orthonormality(orthogonality, np.eye(coordinates.rank))
     objective = Objective(

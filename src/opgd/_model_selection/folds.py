@@ -16,6 +16,7 @@ from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.path import Setting, count_parameters, model_directions
 from opgd._model_selection.scores import FACTORED, METRICS
 from opgd._utils.blas import one_blas_thread
+from opgd._utils.validation import weigh_by_class
 from opgd.classifier import OPGDClassifier
 from opgd.core.calibration import compute_losses, raw_loss
 from opgd.core.engines import RowEngine
@@ -93,7 +94,7 @@ class Sample:
         """Return the samples with weights multiplied by the factors of their classes."""
         if factors is None:
             return self
-        weights = factors[self.codes] * (1.0 if self.weights is None else self.weights)
+        weights = weigh_by_class(factors, self.codes, self.weights)
         return replace(self, weights=weights, class_factors=factors)
 
     def positions(self, which: Any) -> IntArray:

@@ -11,10 +11,14 @@ import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state
 
 from opgd._utils.features import to_number_vector
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_WEIGHT = 1e150
 """Maximum sample weight, so that sums of squared weights stay finite."""
+MIN_WEIGHT = 1e-150
+"""Minimum positive sample weight, so that squared weights do not underflow."""
+MAX_WEIGHT_RATIO = 1e30
+"""Maximum ratio of positive weights; with larger ones, covariances of groups underflow."""
 
 
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
@@ -143,15 +147,45 @@ def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
     if weights.ndim != 1:
         raise ValueError(f"sample_weight must have one dimension, got shape {weights.shape}.")
     check_consistent_length(X, weights)
-    if np.any(weights < 0):
-        raise ValueError("sample_weight has negative entries; weights must be 0 or more.")
+    if fault := find_weight_fault(weights):
+        raise ValueError(f"sample_weight {fault}.")
     if not np.any(weights > 0):
         raise ValueError("sample_weight is zero for all samples; at least one must be positive.")
-    if weights.max() > MAX_WEIGHT:
-        raise ValueError(
-            f"sample_weight has entries above {MAX_WEIGHT:g}, too large to sum; rescale them."
-        )
     return weights
+
+
+def find_weight_fault(weights: FloatArray) -> str:
+    """Return what is wrong with weights, and what to do, or an empty string."""
+    if not np.all(np.isfinite(weights)):
+        return "contains NaN or infinity; all weights must be finite"
+    if np.any(weights < 0):
+        return "has negative entries; weights must be 0 or more"
+    if np.any(weights > MAX_WEIGHT):
+        return f"has entries above {MAX_WEIGHT:g}, too large to sum; rescale them"
+    if np.any((weights > 0) & (weights < MIN_WEIGHT)):
+        return (
+            f"has positive entries below {MIN_WEIGHT:g}, too small to square; rescale the weights "
+            "or set these to 0"
+        )
+    positive = weights[weights > 0]
+    if len(positive) and positive.max() / positive.min() > MAX_WEIGHT_RATIO:
+        return (
+            f"has positive entries from {positive.min():.3g} to {positive.max():.3g}; those below "
+            f"{1 / MAX_WEIGHT_RATIO:g} of the largest are too small, set them to 0"
+        )
+    return ""
+
+
+def weigh_by_class(factors: FloatArray, codes: IntArray, weights: FloatArray | None) -> FloatArray:
+    """Return weights (n,) multiplied by the factors (K,) of the classes, within the bounds."""
+    before = np.ones(len(codes)) if weights is None else weights
+    with np.errstate(over="ignore", under="ignore"):
+        weighted: FloatArray = factors[codes] * before
+    limits = np.finfo(np.float64)
+    bounded = np.where(before > 0, np.clip(weighted, limits.tiny, limits.max), 0.0)
+    if fault := find_weight_fault(bounded):
+        raise ValueError(f"sample_weight multiplied by class_weight {fault}.")
+    return weighted
 
 
 def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArray:

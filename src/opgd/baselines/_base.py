@@ -20,9 +20,6 @@ from opgd.core.objective import Objective
 from opgd.core.targets import Labeled
 from opgd.core.types import AnyArray, FloatArray
 
-MIN_TOTAL_VARIANCE = 1e4 * np.finfo(np.float64).tiny
-"""Lower bound of total variances, below which variances of classes would underflow."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -129,18 +126,6 @@ def build_problem(
         borrowed,
         within_borrowed,
     )
-
-
-def map_to_features(moments: Moments, matrix: FloatArray) -> Moments:
-    """Return moments in the units of the features, unless their squares overflow or underflow."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        mapped = moments.mapped(matrix)
-        totals = np.diag(mapped.total)
-    if not np.all(np.isfinite(totals)):
-        raise ValueError("X contains values whose squares overflow; rescale X.")
-    if not np.all(totals > MIN_TOTAL_VARIANCE):
-        raise ValueError("X contains values whose squares underflow; rescale X.")
-    return mapped
 
 
 def count_components(

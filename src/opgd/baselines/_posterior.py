@@ -12,6 +12,7 @@ from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_priors
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.engines import RowEngine
+from opgd.core.moments import MIN_SIZE
 from opgd.core.regularization import Whitening, whiten_classes
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -129,6 +130,8 @@ def feature_moments(X: AnyArray, weights: FloatArray) -> tuple[FloatArray, Float
         deviations = units * np.sqrt(shares @ (differences / units) ** 2)
     if not np.all(np.isfinite(deviations)):
         raise ValueError("X contains values too large for the computation; rescale X.")
+    if np.any((largest > 0) & (largest < MIN_SIZE)):
+        raise ValueError("X contains values too small for the computation; rescale X.")
     constant = deviations <= 8 * np.finfo(X.dtype).eps * np.abs(center)
     if np.all(constant):
         raise ValueError("All features of X are constant; at least one must vary.")

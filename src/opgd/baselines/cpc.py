@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
+from opgd._fit.units import map_to_features
 from opgd._utils.validation import check_integer, check_positive
 from opgd._utils.warnings import warn_not_converged
 from opgd.baselines._base import (
@@ -15,7 +16,6 @@ from opgd.baselines._base import (
     Task,
     build_problem,
     count_components,
-    map_to_features,
 )
 from opgd.core.coordinates import column_coordinates
 from opgd.core.regularization import whiten_classes
@@ -52,8 +52,9 @@ class CommonAxesLikelihood:
     def steps(self) -> FloatArray:
         """Step of each pair of components, (R, R), symmetric."""
         s = np.einsum("jr,krs,js->kj", self.start, self.covariances, self.start, optimize=True)
-        ratios = s[:, :, None] / s[:, None, :]  # (K, R, R)
-        curvature = np.tensordot(self.priors, ratios + ratios.transpose(0, 2, 1) - 2, axes=1)
+        with np.errstate(over="ignore"):  # infinite curvature, and a step of 0
+            ratios = s[:, :, None] / s[:, None, :]  # (K, R, R)
+            curvature = np.tensordot(self.priors, ratios + ratios.transpose(0, 2, 1) - 2, axes=1)
         steps: FloatArray = 1.0 / np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
         return steps
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from opgd._fit.units import map_to_features
 from opgd._utils.validation import check_share
-from opgd.baselines._base import Baseline, Solution, Task, build_problem, map_to_features
+from opgd.baselines._base import Baseline, Solution, Task, build_problem
 from opgd.core.coordinates import span_coordinates
 from opgd.core.regularization import VARIANCE_FLOOR, whiten_classes
 from opgd.core.types import FloatArray

@@ -28,6 +28,7 @@ from opgd.core.moments import (
     Moments,
     RowMap,
     by_label,
+    check_extents,
     divide_rows_by,
     group_moments,
     locate_columns,
@@ -46,6 +47,12 @@ MAX_COPY_CELLS = 2**22
 """Number of entries (32 MB) up to which the sphered samples are stored."""
 WITHIN_FLOOR = 1e-8
 """Fraction of the total variance below which a pooled within-class variance counts as zero."""
+
+MAX_RATIO = 1e8
+"""Ratio of rows above which the largest come first in a QR decomposition.
+
+Otherwise small rows lose their digits in the Householder reflections.
+"""
 
 
 @dataclass(frozen=True)
@@ -87,11 +94,13 @@ class Coordinates:
     @property
     def log_volume(self) -> float:
         """Return the log volume, in original units, of a unit cube of whitened coordinates."""
+        active = np.any(self.basis, axis=1)
+        if np.sum(active) == self.rank:
+            log_determinant = np.linalg.slogdet(self.unwhitener @ self.basis[active].T)[1]
+            return float(log_determinant + np.log(self.scale[active]).sum())
         back = self.raw_axes
         size = np.abs(back).max()
-        # large rows first: otherwise small rows lose their digits in the Householder reflections
-        largest_first = np.argsort(-np.abs(back).max(axis=0), kind="stable")
-        triangle = linalg.qr(back.T[largest_first] / size, mode="r")[0]
+        triangle = _triangular_factor(back.T / size)
         return float(np.log(np.abs(np.diag(triangle))).sum() + len(back) * np.log(size))
 
     def raw_means(self, means: FloatArray) -> FloatArray:
@@ -250,14 +259,13 @@ class Frame:
 def make_frame(engine: Engine, *, keep_relations: bool = False) -> Frame:
     """Standardize features and find the directions in which samples vary.
 
-    `keep_relations` is that of `fit_whole`, for samples with missing entries. Raise OverflowError
-    if differences of values overflow.
+    `keep_relations` is that of `fit_whole`, for samples with missing entries. Raise the errors of
+    `check_extents`.
     """
     center, size = locate_columns(engine)
-    if not np.all(np.isfinite(center + size)):
-        if engine.has_missing():
-            return _make_incomplete_frame(engine, keep_relations=keep_relations)
-        raise OverflowError("differences between values of a feature overflow")
+    if not np.all(np.isfinite(center + size)) and engine.has_missing():
+        return _make_incomplete_frame(engine, keep_relations=keep_relations)
+    check_extents(center, size)
     constant = size <= 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(constant, 1.0, size)
     if engine.n_samples <= engine.n_features:
@@ -377,7 +385,7 @@ def sphered_coordinates(frame: Frame) -> Coordinates:
 
 def column_coordinates(frame: Frame) -> Coordinates:
     """Return coordinates in which directions of length one are components of length one."""
-    factor: FloatArray = np.linalg.qr(frame.basis / frame.scale[:, None])[1]
+    factor = _triangular_factor(frame.basis / frame.scale[:, None])
     whitener = linalg.solve_triangular(factor, np.eye(len(factor)))
     return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor, rest=frame.rest)
 
@@ -387,8 +395,17 @@ def span_coordinates(frame: Frame) -> Coordinates:
 
     They equal those of `column_coordinates` if no features are collinear.
     """
-    factor: FloatArray = np.linalg.qr(frame.basis * frame.scale[:, None])[1]
+    factor = _triangular_factor(frame.basis * frame.scale[:, None])
     unwhitener = linalg.solve_triangular(factor, np.eye(len(factor))).T
     return Coordinates(
         frame.center, frame.scale, frame.basis, factor.T, unwhitener, rest=frame.rest
     )
+
+
+def _triangular_factor(matrix: FloatArray) -> FloatArray:
+    """Return R of the QR decomposition of a matrix (p, R), whose rows may differ in size by far."""
+    sizes = np.abs(matrix).max(axis=1)
+    if sizes.max() > MAX_RATIO * sizes[sizes > 0].min():
+        matrix = matrix[np.argsort(-sizes, kind="stable")]
+    factor: FloatArray = np.linalg.qr(matrix)[1]
+    return factor

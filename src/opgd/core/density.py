@@ -23,7 +23,7 @@ from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import Form, ProjectedGaussians
 from opgd.core.kernels import log_sum
 from opgd.core.marginal import Completion
-from opgd.core.scoring import log_joint_at_means, map_blocks, scores_log_joint
+from opgd.core.scoring import log_joint_at_means, map_blocks, project, scores_log_joint
 from opgd.core.types import AnyArray, FloatArray
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -81,7 +81,7 @@ class SampleDensity:
         factors = self.form.factors(self.gaussians)
 
         def map_block(centered: FloatArray) -> FloatArray:
-            sphered = sphering.T @ centered.T  # (R, n)
+            sphered = project(centered, sphering.T)  # (R, n)
             np.clip(sphered, -FARTHEST_ROW, FARTHEST_ROW, out=sphered)
             inside = self.span @ sphered
             joint = scores_log_joint(self.factor @ inside, self.gaussians, factors, self.form)

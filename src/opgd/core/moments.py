@@ -99,6 +99,9 @@ def scale_to_counts(weights: FloatArray) -> FloatArray:
     return weights * max(1.0, weights.sum() / float(weights @ weights))
 
 
+MIN_SIZE = 2.0**-1000
+"""Minimum range of a feature that varies, so that its loadings, which divide by it, are finite."""
+
 RowMap = Callable[[RowBlock], FloatArray]
 """Map a block to its rows in the coordinates of the moments, in a buffer of its workspace."""
 Groups = Callable[[RowBlock], IntArray]
@@ -269,3 +272,13 @@ def locate_columns(engine: Engine) -> tuple[FloatArray, FloatArray]:
         extent = sums.highest - sums.lowest
         size = np.where(extent > 0, np.ldexp(1.0, np.frexp(extent)[1]), 0.0)
     return origin + sums.total / sums.weight, size
+
+
+def check_extents(center: FloatArray, extent: FloatArray) -> None:
+    """Raise OverflowError or FloatingPointError if features vary too much or too little."""
+    if not np.all(np.isfinite(center + extent)):
+        raise OverflowError("differences between values of a feature overflow")
+    vanishing = np.flatnonzero((extent > 0) & (extent < MIN_SIZE))
+    if len(vanishing):
+        place = vanishing[0]
+        raise FloatingPointError(f"feature {place} has a range of {extent[place]:.2g}")

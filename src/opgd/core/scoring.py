@@ -12,6 +12,13 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 FARTHEST = 1e100
 """Standardized scores are clipped at this value, so that their squares stay finite."""
+MAX_SCORE = 1e290
+"""Scores that overflow are clipped at this value."""
+DOWNSCALING = 1100
+"""Negative exponent of the power of two by which samples are multiplied if their scores overflow.
+
+It is so large that products of the largest numbers and their sums stay finite.
+"""
 
 
 def map_blocks(
@@ -33,8 +40,16 @@ def map_blocks(
 
 def project(samples: FloatArray, components: FloatArray) -> FloatArray:
     """Return the scores of samples (n, p) on components (q, p), (q, n)."""
-    by_sample = np.empty((len(samples), len(components)))
-    rows_times(samples, np.ascontiguousarray(components.T), by_sample)
+    by_sample, matrix = (
+        np.empty((len(samples), len(components))),
+        np.ascontiguousarray(components.T),
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows_times(samples, matrix, by_sample)
+        overflowed = ~np.isfinite(by_sample).all(axis=1)
+        if overflowed.any():  # infinite terms of opposite sign would give nan
+            scaled = np.ldexp(samples[overflowed], -DOWNSCALING)
+            by_sample[overflowed] = np.ldexp(scaled @ matrix, DOWNSCALING)
     return np.ascontiguousarray(by_sample.T)
 
 
@@ -84,8 +99,11 @@ def scores_log_joint(
     """
     joint = np.repeat(gaussians.log_priors[:, None], scores.shape[1], axis=1)
     buffer = np.empty_like(joint)
-    for j in range(len(scores)):
-        joint += log_density(j, scores, gaussians.means, factors, form, buffer)
+    if np.isinf(scores).any():
+        scores = np.clip(scores, -MAX_SCORE, MAX_SCORE)
+    with np.errstate(over="ignore"):  # clipped afterwards
+        for j in range(len(scores)):
+            joint += log_density(j, scores, gaussians.means, factors, form, buffer)
     return joint
 
 

@@ -26,7 +26,7 @@ from opgd.core.missing import (
     change_of_moments,
     expect_by_group,
 )
-from opgd.core.moments import Moments, divide_rows_by, one_group
+from opgd.core.moments import Moments, check_extents, divide_rows_by, one_group
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MANY_ROWS = 50_000
@@ -188,8 +188,7 @@ def locate_observed(engine: Engine) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return mean and size of the observed values of every feature, and features without any.
 
     Sizes are as in `opgd.core.moments.locate_columns`: powers of two near the range, 0 for constant
-    features. A feature without values has mean and size 0. Raise OverflowError if differences of
-    values overflow.
+    features. A feature without values has mean and size 0. Raise the errors of `check_extents`.
     """
     ranges = engine.sum(lambda block: _Ranges(np.fmin.reduce(block.X), np.fmax.reduce(block.X)))
     empty = np.isnan(ranges.lowest)
@@ -205,8 +204,7 @@ def locate_observed(engine: Engine) -> tuple[FloatArray, FloatArray, IntArray]:
         totals, weights = engine.sum(block_sums)
         center = origin + totals / np.where(weights > 0, weights, 1.0)
         extent = np.where(empty, 0.0, ranges.highest - origin)
-    if not np.all(np.isfinite(center + extent)):
-        raise OverflowError("differences between values of a feature overflow")
+    check_extents(center, extent)
     varies = extent > 8 * np.finfo(engine.dtype).eps * np.abs(center)
     size = np.where(varies, np.ldexp(1.0, np.frexp(extent)[1]), 0.0)
     return center, size, np.flatnonzero(empty)
