@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from opgd import load_model
 from tests.cli.helpers import (
     COLUMNS,
     COMMAND,
@@ -135,6 +136,8 @@ BAD_CALLS = [
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--ignore", "hu"], ["'hu'", "--ignore"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--weights", "w"], ["'w'", "--weights"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--covariance", "round"], ["--covariance"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--columns", "few"], ["--columns", "or auto"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--columns", "0"], ["--columns", "least 1"]),
     (["fit", "train.csv", "-o", "x"], ["--target"]),
 ]  # fmt: skip
 
@@ -174,3 +177,43 @@ def test_rule_that_cannot_apply_is_refused(more, message, files):
     assert refused.code == 2
     assert message in " ".join(refused.err.split())
     assert not Path("x.opgd").exists()
+
+
+def test_columns_limits_the_columns_and_says_which(files):
+    printed = fit("train.csv", "--columns", 2).out
+    facts = json.loads(run_ok("info", "own.opgd", "--json").out)
+    assert len(facts["columns_used"]) == 2
+    line = "columns used 2 of 5: " + ", ".join(f"'{name}'" for name in facts["columns_used"])
+    for page in (printed, run_ok("info", "own.opgd").out):
+        assert line in " ".join(page.split())
+    axes = load_model("own.opgd").components_
+    assert {COLUMNS[j] for j in np.flatnonzero(axes.any(axis=0))} == set(facts["columns_used"])
+
+
+def test_columns_are_selected_among_encoded_columns(files, rng):
+    table = wine(shop=rng.choice(["north", "south", "west"], 178), noise=rng.normal(size=178))
+    table.to_csv("own.csv", index=False)
+    done = fit(
+        "own.csv", "--columns", "auto", "--subclasses", 1, "--ridge", 0.1, "--cv", 3, "--json"
+    )
+    facts = json.loads(done.out)
+    assert facts["n_columns"] == 7
+    assert set(facts["features_used"]) < set(facts["features"])
+    assert set(facts["columns_used"]) <= set(COLUMNS)  # neither the shop nor the noise
+    assert f"{len(facts['features_used'])} features" in facts["method"]
+
+
+@pytest.mark.parametrize("shop", [None, "north"])
+def test_columns_that_are_not_used_may_be_absent(shop, files):
+    """A column of text makes the model a pipeline with an encoder."""
+    table = wine() if shop is None else wine(shop=np.where(np.arange(178) % 3, shop, "south"))
+    table.to_csv("own.csv", index=False)
+    facts = json.loads(fit("own.csv", "--columns", 2, "--json").out)
+    run_ok("predict", "own.opgd", "own.csv", "-o", "all.csv")
+    table[facts["columns_used"]].to_csv("few.csv", index=False)
+    run_ok("predict", "own.opgd", "few.csv", "-o", "few-predicted.csv", "--drop-missing")
+    expected, found = (pd.read_csv(name) for name in ("all.csv", "few-predicted.csv"))
+    pd.testing.assert_frame_equal(expected, found)
+    table[facts["columns_used"][:1]].to_csv("one.csv", index=False)
+    needed = facts["columns_used"][1]
+    assert_refused(run("predict", "own.opgd", "one.csv"), [f"no column '{needed}', which"])

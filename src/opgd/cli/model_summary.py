@@ -20,6 +20,7 @@ def collect_facts(
 ) -> dict[str, Any]:
     """Return plain data that describe the estimator, its encoder and its training."""
     from opgd.inspection.estimators import name_fitted_model
+    from opgd.inspection.feature_selection import has_selected_features
 
     facts: dict[str, Any] = {"estimator": type(estimator).__name__}
     names = getattr(estimator, "feature_names_in_", None)
@@ -30,6 +31,8 @@ def collect_facts(
         facts["columns"] = [column.name for column in encoder.columns_]
         facts["n_columns"] = len(encoder.columns_)
         facts["table"] = [vars(entry) for entry in encoder.summary_]
+    if has_selected_features(estimator):
+        facts |= _collect_used(estimator, encoder)
     if hasattr(estimator, "n_components_"):
         facts["axes"] = int(estimator.n_components_)
     if hasattr(estimator, "component_shares_"):
@@ -63,6 +66,23 @@ def print_facts(facts: dict[str, Any], terminal: Terminal, table: str = "") -> N
     terminal.print_result(facts, page)
 
 
+def _collect_used(estimator: Any, encoder: Any) -> dict[str, Any]:
+    """Return the columns that the axes use, in the order in which they were selected.
+
+    With an encoder these are encoded columns, and columns of the table are listed separately.
+    """
+    from opgd.inspection.estimators import get_column_names
+    from opgd.inspection.feature_selection import list_used_features
+
+    names = get_column_names(estimator)
+    used = [names[j] for j in list_used_features(estimator)]
+    if encoder is None:
+        return {"columns_used": used}
+    origins = {name: entry.column for entry in encoder.summary_ for name in entry.outputs}
+    columns = list(dict.fromkeys(origins[name] for name in used))
+    return {"columns_used": columns, "features_used": used}
+
+
 def _collect_selection(summary: Any) -> dict[str, Any]:
     """Return the errors of the selected model, and what simpler models would cost."""
     best, simplest = summary.selected, summary.one_se
@@ -93,6 +113,7 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     features = f", encoded as {len(facts['features'])} features" if facts.get("features") else ""
     listed = f": {list_names(names)}" if names else ""
     lines.append(("columns", f"{facts['n_columns']}{features}{listed}"))
+    lines += _format_used(facts)
     if "classes" in facts:
         target = f" (column {sanitize(training['target'])})" if "target" in training else ""
         lines.append(
@@ -112,6 +133,18 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("missing cells", "filled with values from the training rows"))
     if facts.get("converged") is False:
         lines.append(("optimization", "not converged"))
+    return lines
+
+
+def _format_used(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the columns that the axes use, if columns were selected."""
+    lines = []
+    for key, total in (
+        ("columns", facts["n_columns"]),
+        ("features", len(facts.get("features") or ())),
+    ):
+        if used := facts.get(f"{key}_used"):
+            lines.append((f"{key} used", f"{len(used)} of {total}: {list_names(used)}"))
     return lines
 
 

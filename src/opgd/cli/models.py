@@ -21,6 +21,7 @@ from opgd.cli.tables.read import Table, read_table
 from opgd.cli.tables.training import Training, check_complete
 from opgd.cli.tables.write import TableOutput, build_answer_table, select_kept_columns
 from opgd.core.types import AnyArray
+from opgd.inspection.feature_selection import has_selected_features
 from opgd.model_file import load_model_and_notes, save_model
 from opgd.table_encoder import TableEncoder
 
@@ -75,6 +76,20 @@ class Model:
         if self.encoder is not None:
             return [column.name for column in self.encoder.columns_]
         return [str(name) for name in first.feature_names_in_]
+
+    @property
+    def unused_columns(self) -> set[str]:
+        """The names of columns that new rows need not have, since no axis uses them."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if names is None or not has_selected_features(self.estimator):
+            return set()
+        used = set(names[self.estimator.support_].tolist())
+        if self.steps is None:
+            return set(names.tolist()) - used
+        if self.encoder is None or list(self.encoder.get_feature_names_out()) != list(names):
+            return set()
+        entries = self.encoder.summary_
+        return {entry.column for entry in entries if used.isdisjoint(entry.outputs)}
 
     @property
     def pipeline(self) -> Any:
@@ -170,6 +185,8 @@ def select_new_rows(
     """
     names = _select_columns(model, table, terminal, {*expected, model.target, model.groups})
     frame = pop_frame(table, names, terminal, keep)
+    if model.columns is not None:  # those that no axis uses may be absent
+        frame = frame.reindex(columns=model.columns)
     features = _encode(model, frame, table)
     if model.fill_values is not None:
         n_missing = int(features.isna().sum().sum())
@@ -179,7 +196,8 @@ def select_new_rows(
             terminal.note(f"{cells} filled with the {sanitize(method)} of the training rows.")
     mask: AnyArray = np.ones(len(frame), dtype=bool)
     if drop_missing:
-        mask = features.notna().all(axis=1).to_numpy()
+        used = model.estimator.support_ if model.unused_columns else slice(None)
+        mask = features.loc[:, used].notna().all(axis=1).to_numpy()
         if not mask.all():
             terminal.note(f"Dropped {count_noun(int(np.sum(~mask)), 'row')} with missing cells.")
     if not mask.any():
@@ -211,7 +229,9 @@ def _select_columns(
         terminal.note("The model has no column names; columns are used in the order of the table.")
         return names
     present_names = set(present)
-    missing = [name for name in model.columns if name not in present_names]
+    optional = model.unused_columns - present_names
+    needed = [name for name in model.columns if name not in optional]
+    missing = [name for name in needed if name not in present_names]
     if missing:
         word = "column" if len(missing) == 1 else "columns"
         raise BadInput(
@@ -224,7 +244,7 @@ def _select_columns(
     unused = [name for name in present if name not in known]
     if unused:
         terminal.note(f"Columns that the model does not use: {list_names(unused)}.")
-    return model.columns
+    return needed
 
 
 def _check_number_of_columns(model: Model, table: Table, names: list[str]) -> None:

@@ -13,6 +13,7 @@ from opgd.plotting.convergence import ConvergenceDisplay
 from opgd.plotting.costs import CostDisplay
 from opgd.plotting.curves import PrecisionRecallDisplay, RocDisplay
 from opgd.plotting.drift import DriftDisplay
+from opgd.plotting.features import FeatureSelectionDisplay
 from opgd.plotting.loadings import LoadingsDisplay
 from opgd.plotting.missingness import MissingnessDisplay
 from opgd.plotting.pairs import PairsDisplay
@@ -28,6 +29,7 @@ __all__ = [
     "CostDisplay",
     "Curve",
     "DriftDisplay",
+    "FeatureSelectionDisplay",
     "LoadingsDisplay",
     "MissingnessDisplay",
     "PairsDisplay",

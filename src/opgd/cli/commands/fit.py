@@ -43,6 +43,7 @@ SCORES = {
     "f1": "f1_macro",
     "average-precision": "average_precision",
 }
+AUTO = "auto"
 RULES = {"best": "best", "one-se": "one_se"}
 
 
@@ -81,6 +82,15 @@ def fit(
         ),
     ] = None,
     covariance: Covariance = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|N|N,N",
+            rich_help_panel=MODEL,
+            help="Number of columns to use, after encoding (a category is encoded as several); "
+            "several values or auto use cross-validation. By default all are used.",
+        ),
+    ] = None,
     class_weight: Annotated[
         str | None,
         typer.Option(
@@ -137,6 +147,7 @@ def fit(
         ridge=ridge,
         subclasses=subclasses,
         covariance=covariance,
+        columns=columns,
         class_weight=class_weight,
         cv=parse_folds("--cv", cv),
         scoring=scoring,
@@ -179,6 +190,7 @@ class Settings:
     ridge: str | None
     subclasses: str | None
     covariance: str | None
+    columns: str | None
     class_weight: str | None
     cv: int | float
     scoring: str
@@ -198,8 +210,10 @@ class Settings:
             raise BadInput(f"--class-weight must be balanced, got {quote(self.class_weight)}.")
         if self.rule not in RULES:
             raise BadInput(f"--rule must be best or one-se, got {quote(self.rule)}.")
-        if self.axes == "auto" or any(len(candidates) > 1 for candidates in values.values()):
+        if self._is_selection(values):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
+            if self.columns == AUTO:
+                grid["sparsity"] = AUTO
             return OPGDClassifierCV(
                 **grid,
                 class_weight=self.class_weight,
@@ -215,6 +229,11 @@ class Settings:
         return OPGDClassifier(
             **single, class_weight=self.class_weight, n_jobs=self.jobs, random_state=self.seed
         )
+
+    def _is_selection(self, values: dict[str, list[Any]]) -> bool:
+        """Return whether settings are selected by cross-validation."""
+        is_auto = AUTO in (self.axes, self.columns)
+        return is_auto or any(len(candidates) > 1 for candidates in values.values())
 
     def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
         """Fit the estimator and return an estimate of its error."""
@@ -239,11 +258,12 @@ class Settings:
     def _parse_values(self) -> dict[str, list[Any]]:
         """Return lists of values by parameter, for the options that were passed."""
         values: dict[str, list[Any]] = {
-            "n_components": [] if self.axes == "auto" else _parse_list("--axes", self.axes, int),
+            "n_components": _parse_numbers("--axes", self.axes),
             "shrinkage": _parse_list("--shrinkage", self.shrinkage, float, "auto"),
             "ridge": _parse_list("--ridge", self.ridge, float, "auto"),
             "n_subclasses": _parse_list("--subclasses", self.subclasses, int, "auto"),
             "covariance_type": _parse_list("--covariance", self.covariance, str),
+            "sparsity": _parse_numbers("--columns", self.columns),
         }
         return {key: candidates for key, candidates in values.items() if candidates}
 
@@ -265,6 +285,15 @@ class Settings:
                 )
 
 
+def _parse_numbers(option: str, text: str | None) -> list[Any]:
+    """Return positive numbers, none for auto."""
+    numbers = [] if text == AUTO else _parse_list(option, text, int)
+    for number in numbers:
+        if number < 1:
+            raise BadInput(f"Each value of {option} must be at least 1, got {number}.")
+    return numbers
+
+
 def _parse_list(
     option: str, text: str | None, parse: Callable[[str], Any], word: str | None = None
 ) -> list[Any]:
@@ -275,7 +304,7 @@ def _parse_list(
             values.append(part.strip() if part.strip() == word else parse(part.strip()))
         except ValueError:
             kind = "an integer" if parse is int else "a number"
-            alternative = " or auto" if word or option == "--axes" else ""
+            alternative = " or auto" if word or option in ("--axes", "--columns") else ""
             raise BadInput(
                 f"Each value of {option} must be {kind}{alternative}, got {quote(part)}."
             ) from None
