@@ -7,10 +7,11 @@ from scipy.special import log_softmax
 from scipy.stats import norm
 from sklearn.datasets import load_wine
 from sklearn.feature_selection import SelectFromModel
+from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from opgd import OPGDClassifier, OPGDClassifierCV, load_model, save_model
+from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save_model
 from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
 from opgd.core.engines import RowEngine
@@ -235,6 +236,26 @@ def test_gradient_on_supports(wine):
         lambda at: objective.value(at), lambda at: objective.value_and_gradient(at)[1], at
     )
     assert error < 1e-5
+
+
+def test_clusters_are_fitted_to_the_features_that_separate_them():
+    rng = np.random.default_rng(2)
+    groups = np.arange(300) % 3
+    X = rng.standard_normal((300, 12))
+    X[:, 2] += 5.0 * (groups == 1)
+    X[:, 9] += 5.0 * (groups == 2)
+    model = OPGDMixture(3, sparsity=2, random_state=0).fit(X)
+    assert model.get_support(indices=True).tolist() == [2, 9]
+    assert adjusted_rand_score(groups, model.labels_) > 0.9
+    alone = OPGDMixture(3, random_state=0).fit(X[:, [2, 9]])
+    assert np.array_equal(alone.labels_, model.labels_)
+    np.testing.assert_allclose(model.score_samples(X), alone.score_samples(X[:, [2, 9]]), rtol=1e-6)
+
+
+def test_one_cluster_has_no_features_to_select():
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    with pytest.warns(UserWarning, match="One cluster was found"):
+        assert OPGDMixture(1, sparsity=2).fit(X).support_.all()
 
 
 @pytest.mark.parametrize("sparsity", [1.0, -0.1, -1, True, "much", None])

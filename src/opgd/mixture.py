@@ -1,5 +1,6 @@
 """OPGDMixture, the clustering method of the paper's Section 5."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,13 +12,20 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._base.mixture_density import MixtureDensityMixin
 from opgd._base.projection import ProjectionMixin
+from opgd._base.support import SupportMixin
 from opgd._dask.lazy import compute_eagerly, is_lazy, support_dask
 from opgd._fit.cluster_numbers import list_numbers
 from opgd._fit.mixture_attributes import describe_fit, describe_mixture, describe_noise
 from opgd._fit.mixture_fit import MixtureSettings, Monitor
 from opgd._fit.mixture_init import MIXTURE_INITS
 from opgd._fit.mixture_parameters import check_mixture_parameters
-from opgd._fit.mixture_selection import Outcome, Samples, Selector, select_init
+from opgd._fit.mixture_selection import (
+    Outcome,
+    Samples,
+    Selector,
+    select_features,
+    select_init,
+)
 from opgd._fit.mixture_warnings import warn_about_mixture
 from opgd._fit.problem import Problem
 from opgd._fit.profiles import ClusterProfile, profile_clusters
@@ -28,14 +36,21 @@ from opgd._utils.validation import (
     check_n_components,
     check_sample_weight,
     check_seed,
+    count_kept,
 )
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.scoring import normalize_log_joints
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 class OPGDMixture(
-    ProjectionMixin, MixtureDensityMixin, ClusterMixin, CallbackSupportMixin, GaussianModel
+    SupportMixin,
+    ProjectionMixin,
+    MixtureDensityMixin,
+    ClusterMixin,
+    CallbackSupportMixin,
+    GaussianModel,
 ):
     r"""Gaussian mixture model on an optimal linear projection.
 
@@ -124,6 +139,12 @@ class OPGDMixture(
     stability : bool, default=False
         Whether to fit each number of clusters to two random halves of the samples as well, and to
         add the agreement of the two fits to `selection_`. It takes about twice as long.
+    sparsity : float or int, default=0.0
+        How many features are left out of all components: the share that is removed (a float from 0
+        to below 1), or the number that is kept (an int). The features that separate the clusters of
+        a first fit best, in the order of `OPGDClassifier`, are clustered again, with the same
+        number of clusters. Densities and criteria then refer to these features; `selection_` has
+        those of the first fit.
     max_iter : int, default=500
         Maximum number of iterations of the search for the projection. With 0 the initial components
         are kept.
@@ -254,6 +275,7 @@ class OPGDMixture(
         merge: bool | int = False,
         noise: bool | float = False,
         stability: bool = False,
+        sparsity: float | int = 0.0,
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Any = None,
@@ -276,6 +298,7 @@ class OPGDMixture(
         self.merge = merge
         self.noise = noise
         self.stability = stability
+        self.sparsity = sparsity
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -312,6 +335,11 @@ class OPGDMixture(
         progress = self._watch(data, len(numbers))
         with one_blas_thread():
             outcome = self._select(samples, numbers, seed, progress)
+            features = self._select_features(samples, outcome)
+            if features is not None:
+                selection, numbers = outcome.selection, [outcome.fit.n_clusters]
+                outcome = self._select(samples, numbers, seed, progress, features)
+                outcome = replace(outcome, selection=selection)
             numbering = outcome.number_clusters(self.merge)
             attributes = describe_fit(X, outcome.fit, numbering)
             attributes["selection_"] = outcome.selection
@@ -369,8 +397,27 @@ class OPGDMixture(
         n_fits = (1 + 2 * self.stability) * (n_numbers + (self.noise is not False))
         return FitProgress(self, data, dict, n_fits * MixtureSettings.read(self).max_total_iter)
 
+    def _select_features(self, samples: Samples, outcome: Outcome) -> IntArray | None:
+        """Return the features that separate the clusters of a first fit best, None for all."""
+        if not self.sparsity:
+            return None
+        engine = samples.require_memory("sparsity")
+        labels = describe_fit(engine.X, outcome.fit, outcome.number_clusters(self.merge))["labels_"]
+        if len(np.unique(labels)) < 2:
+            warn_caller(
+                "One cluster was found, so that sparsity has no effect; all features are used.",
+                DataWarning,
+            )
+            return None
+        return select_features(engine, labels, count_kept(self.sparsity, engine.n_features))
+
     def _select(
-        self, samples: Samples, numbers: list[int], seed: int, progress: FitProgress
+        self,
+        samples: Samples,
+        numbers: list[int],
+        seed: int,
+        progress: FitProgress,
+        features: IntArray | None = None,
     ) -> Outcome:
         """Fit each number of clusters and return the best, without outlying samples if asked."""
         selector = Selector(
@@ -380,6 +427,7 @@ class OPGDMixture(
             isinstance(self.n_clusters, str),
             self.stability,
             self._column_names(),
+            features,
         )
         if self.noise is False:
             return selector.select(samples, numbers)

@@ -14,6 +14,7 @@ from opgd._utils.validation import (
     check_n_jobs,
     check_positive,
     check_share,
+    check_sparsity,
 )
 
 CRITERIA = ["bic", "icl", "aic"]
@@ -45,6 +46,7 @@ def check_mixture_parameters(estimator: Any) -> list[int]:
         check_integer("merge", estimator.merge, 1)
     if not isinstance(estimator.noise, bool):
         check_share("noise", estimator.noise)
+    check_sparsity(estimator.sparsity)
     check_integer("max_iter", estimator.max_iter)
     check_positive("tol", estimator.tol)
     check_integer("verbose", estimator.verbose)

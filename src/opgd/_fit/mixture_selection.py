@@ -11,7 +11,7 @@ from opgd._fit.mixture_fit import MixtureFit, MixtureSettings, Monitor, fit_numb
 from opgd._fit.mixture_init import Starts
 from opgd._fit.noise import Noise, estimate_noise, find_outlying
 from opgd._fit.numbering import Numbering, number_by_weight, number_like_groups
-from opgd._fit.problem import frame_samples
+from opgd._fit.problem import frame_samples, prepare
 from opgd._fit.refinement import RefinedMixture
 from opgd._fit.regularizer import Regularizer
 from opgd._fit.resolution import (
@@ -22,8 +22,9 @@ from opgd._fit.resolution import (
 )
 from opgd._fit.stability import compare_halves
 from opgd._utils.labels import to_label_array
+from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Selector:
     stop: bool  # whether to stop when further numbers are no better
     stability: bool
     names: list[str]  # of the features
+    features: IntArray | None = None  # indices of those that are used, None for all
 
     def select(self, samples: Samples, numbers: list[int]) -> Outcome:
         """Fit each number of clusters, and return the best fit by the criterion."""
@@ -117,11 +119,20 @@ class Selector:
         if strength > 0:
             resolution = measure_resolution(samples.engine)
             frame = leave_out_rare_values(frame, resolution)
+            rare, frame = frame.left_out, self._restrict(frame)
             frame, residual = drop_rounding_errors(frame, resolution)
-            notes = describe_resolution(resolution, frame, residual, self.names)
+            notes = describe_resolution(resolution, frame, rare, residual, self.names)
             regularizer = Regularizer(strength, resolution.floor(frame))
+        else:
+            frame = self._restrict(frame)
         n_init, seed = self.settings.n_init, self.seed
         return Starts(frame, regularizer, samples.init, n_init, seed), notes
+
+    def _restrict(self, frame: Frame) -> Frame:
+        """Return the frame with the selected features."""
+        if self.features is None:
+            return frame
+        return frame.restricted(np.setdiff1d(self.features, frame.constant))
 
     def _compare_halves(self, samples: Samples, numbers: list[int]) -> FloatArray:
         """Return the agreement between fits to two halves of the samples, by number."""
@@ -132,6 +143,14 @@ class Selector:
             return fit_number(starts, self.settings, self.monitor, number).refined
 
         return compare_halves(engine, fit_half, numbers, self.seed)
+
+
+def select_features(engine: RowEngine, labels: IntArray, n_kept: int) -> IntArray:
+    """Return the features that separate clusters best; samples labeled -1 are left out."""
+    rows = engine.select_rows(np.flatnonzero(labels >= 0))
+    codes = np.unique(labels[labels >= 0], return_inverse=True)[1].astype(np.intp)
+    clusters = RowEngine(rows.X, codes, rows.weights, n_threads=rows.n_threads)
+    return np.sort(prepare(clusters, int(codes.max()) + 1).feature_order[:n_kept])
 
 
 def select_init(init: Any, present: AnyArray) -> Any:

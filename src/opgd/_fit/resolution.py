@@ -105,14 +105,14 @@ def _measure_column(values: FloatArray) -> tuple[int, float, float]:
 
 
 def describe_resolution(
-    resolution: Resolution, frame: Frame, residual: IntArray, names: list[str]
+    resolution: Resolution, frame: Frame, rare: IntArray, residual: IntArray, names: list[str]
 ) -> list[str]:
-    """Return notes on features left out, with rounding errors (`residual`), and with few values."""
+    """Return notes on features that are `rare`, have rounding errors (`residual`) or few values."""
     notes = []
-    if len(frame.left_out):
+    if len(rare):
         notes.append(
             "Nearly all samples have the same value in these columns, which are not used for "
-            f"clustering: {list_names([names[j] for j in frame.left_out], n_all=len(names))}"
+            f"clustering: {list_names([names[j] for j in rare], n_all=len(names))}"
         )
     if len(residual):
         notes.append(
@@ -137,7 +137,7 @@ def leave_out_rare_values(frame: Frame, resolution: Resolution) -> Frame:
     used = np.setdiff1d(np.arange(len(frame.scale)), np.union1d(frame.constant, rare))
     if not len(rare) or not len(used):
         return frame
-    return replace(frame.restricted(used), left_out=rare)
+    return frame.restricted(used)
 
 
 def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:

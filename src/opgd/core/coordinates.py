@@ -225,7 +225,7 @@ class Frame:
             spread=spread,
             constant=np.union1d(self.constant, unused),
             collinear=self.collinear[np.isin(self.collinear, features) & ~np.all(retained)],
-            left_out=unused,
+            left_out=np.union1d(self.left_out, unused),
         )
         if not self.sphered:
             return frame
