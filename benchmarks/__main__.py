@@ -28,6 +28,7 @@ from benchmarks import (
     peers,
     rivals,
     selection,
+    sparse,
     starts,
     threads,
 )
@@ -61,6 +62,9 @@ SECTIONS: dict[str, Section] = {
     "others": defaults.show_other_defaults,
     "neighbors": neighbors.show_neighbors,
     "rivals": rivals.show_rivals,
+    "simulated-features": sparse.show_simulated,
+    "features": sparse.show_sparse,
+    "feature-cost": sparse.show_path_cost,
     "missing": missing.show_missing,
     "missing-clusters": missing.show_missing_clusters,
 }
@@ -93,6 +97,8 @@ LONG = [
     "others",
     "neighbors",
     "rivals",
+    "simulated-features",
+    "features",
     "missing",
     "missing-clusters",
     *SCALED_SECTIONS,

@@ -56,11 +56,6 @@ class Model:
         """Whether each of these samples is misclassified, (n,)."""
         return np.concatenate([outcome.wrong for outcome in self.outcomes])
 
-    @cached_property
-    def brier(self) -> FloatArray:
-        """Brier scores of these samples, (n,)."""
-        return np.concatenate([outcome.brier for outcome in self.outcomes])
-
     @property
     def error(self) -> float:
         """Return the mean error over splits."""

@@ -24,7 +24,7 @@ from opgd.core.kernels import log_sum
 from opgd.core.moments import Moments
 from opgd.core.types import FloatArray, IntArray
 
-INFORMATION_WEIGHT = 0.3
+INFORMATION_WEIGHT = 0.1
 """Weight of the second term."""
 SHRINKAGE = 0.3
 """Share of the pooled variance in the variance of each class."""
