@@ -420,7 +420,7 @@ def test_projected_moments_are_those_of_the_clusters_on_the_axes(covariance_type
 @BOTH_FORMS
 def test_probabilities_are_those_of_the_scores(covariance_type, wine):
     X, _ = wine
-    model = OPGDMixture(4, covariance_type=covariance_type, random_state=0).fit(X)
+    model = OPGDMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
     variances = model.projected_variances_
     if covariance_type == "diag":
         variances = variances[:, :, None] * np.eye(variances.shape[1])
@@ -517,7 +517,7 @@ def test_selection_agrees_with_the_criteria_on_training_rows(criterion, n_rounds
 
 def test_criteria_are_what_they_are_called(wine):
     X, _ = wine
-    model = OPGDMixture(4, random_state=0).fit(X)
+    model = OPGDMixture(3, random_state=0).fit(X)
     n_parameters = model.selection_["n_parameters"][0]
     deviance = -2 * model.score_samples(X).sum()
     assert model.aic(X) == pytest.approx(deviance + 2 * n_parameters)
@@ -559,6 +559,13 @@ def test_a_tiny_cluster_is_doubted(kind, merge, rng):
     with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
         model = OPGDMixture((3, 4), merge=merge, random_state=0).fit(X)
     assert np.sum(model.labels_ == 2) == 3
+
+
+def test_a_tiny_cluster_of_a_given_number_is_doubted(rng):
+    X, _ = clouds(rng, 2, sizes=150, n_features=3)
+    X[:3] = 100.0
+    with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
+        OPGDMixture(3, random_state=0).fit(X)
 
 
 @pytest.mark.parametrize("parameters", [{"merge": True}, {"noise": True}])
