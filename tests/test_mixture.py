@@ -640,7 +640,9 @@ def test_agreement_of_too_few_samples_is_missing(iris):
 def test_uniform_outliers_are_noise(covariance_type, rng):
     X, y = clouds(rng, 3, sizes=200)
     X, outlying = add_outliers(X, 0.05, rng)
-    model = OPGDMixture("auto", covariance_type=covariance_type, noise=True, random_state=0).fit(X)
+    model = OPGDMixture((2, 3, 4), covariance_type=covariance_type, noise=True, random_state=0).fit(
+        X
+    )
     found = model.labels_ == -1
     assert np.mean(found[outlying]) > 0.9
     assert np.mean(found[~outlying]) < 0.02
@@ -660,6 +662,15 @@ def test_density_with_noise_integrates_to_one(rng):
     volume = np.prod(high - low)  # smaller than that of a box along the principal components
     assert model.noise_log_density_ == pytest.approx(-np.log(volume))
     assert np.mean(np.exp(model.score_samples(points))) * volume == pytest.approx(1, abs=0.03)
+
+
+def test_far_outliers_do_not_change_the_number_of_clusters(iris):
+    X, rng = iris[0], np.random.default_rng(2)
+    signs, distances = rng.choice([-1, 1], (8, 4)), rng.uniform(8, 15, (8, 4))
+    mixed = np.vstack([X, X.mean(axis=0) + X.std(axis=0) * signs * distances])
+    model = OPGDMixture((3, 4), noise=True, random_state=0).fit(mixed)
+    assert model.n_clusters_ == 3
+    assert np.array_equal(np.flatnonzero(model.labels_ == -1), np.arange(150, 158))
 
 
 def test_heavy_tails_are_not_noise(rng):
