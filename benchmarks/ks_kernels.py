@@ -65,7 +65,8 @@ def run_ks(script: str, X: FloatArray, codes: AnyArray, X_test: FloatArray) -> F
 
 def measure_joints(joints: FloatArray, codes: AnyArray, priors: FloatArray) -> list[float]:
     """Return error rate and log-loss; samples without a density have the priors."""
-    joints = np.where(np.isfinite(joints).any(axis=1)[:, None], joints, np.log(priors))
+    known = np.isfinite(joints).any(axis=1, keepdims=True)
+    joints = np.where(known, joints, np.log(priors))
     posteriors = np.exp(joints - logsumexp(joints, axis=1, keepdims=True))
     correct = np.maximum(posteriors[np.arange(len(codes)), codes], LEAST)
     return [float(np.mean(posteriors.argmax(axis=1) != codes)), float(-np.log(correct).mean())]
