@@ -3,13 +3,11 @@
 Other methods see standardized features. mclust is called through Rscript if R has it.
 """
 
-import shutil
-import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.data import DataSet
+from benchmarks.r import TooSlowError, has_r_package, run_r
 from opgd import OPGDMixture
 from opgd.core.types import FloatArray, IntArray
 
@@ -28,6 +27,19 @@ TINY = 0.02
 COVARIANCE_TYPES = ["full", "tied", "diag", "spherical"]
 MAX_LINKAGE_ROWS = 2_000
 """Maximum number of samples for the agglomerative start of mclust."""
+MAX_R_SECONDS = 600
+"""Processor time that mclust may use for one table with a given number of clusters."""
+MAX_SELECTION_SECONDS = 120
+"""Processor time that mclust may use to select a number of clusters."""
+MCLUST = """
+suppressMessages(library(mclust)); set.seed(0)
+X <- read.csv("{path}", header = FALSE); n <- nrow(X)
+fitted <- if (n > {n_fitted}) sample(n, {n_fitted}) else 1:n
+start <- if (length(fitted) > {n_linked}) list(subset = sample(length(fitted), {n_linked}))
+m <- Mclust(X[fitted, ], G = {fewest}:{most}, initialization = start, verbose = FALSE)
+if (is.null(m)) stop("no model could be fitted")
+cat(if (length(fitted) < n) predict(m, X)$classification else m$classification)
+"""
 R_TABLES = {
     "crabs": "d <- MASS::crabs; d <- cbind(d[, 4:8], target = as.integer(d$sp:d$sex))",
     "thyroid": 'data(thyroid, package = "mclust"); '
@@ -37,11 +49,12 @@ R_TABLES = {
 
 @dataclass(frozen=True)
 class Clustering:
-    """Labels, the number of clusters, and what a warning said."""
+    """Labels, the number of clusters, what a warning said, and the samples fitted if not all."""
 
     labels: IntArray
     n_clusters: int
     warning: str = ""
+    n_fitted: int | None = None
 
     def is_silently_degenerate(self, X: FloatArray) -> bool:
         """Return whether a tiny cluster of one value or the largest number was not warned of."""
@@ -104,43 +117,44 @@ def fit_kmeans(X: FloatArray, numbers: Sequence[int]) -> Clustering:
     return Clustering(best.labels_, best.n_clusters)
 
 
-def fit_mclust(X: FloatArray, numbers: Sequence[int], *, scale: bool = True) -> Clustering:
-    """Fit mclust's fourteen models, selected by BIC."""
+def fit_mclust(
+    X: FloatArray, numbers: Sequence[int], *, scale: bool = True, max_seconds: int = MAX_R_SECONDS
+) -> Clustering:
+    """Fit mclust's fourteen models, selected by BIC, to samples without constant features.
+
+    If `max_seconds` are not enough, the models are fitted to `MAX_LINKAGE_ROWS` samples; if this
+    takes too long as well, `TooSlowError` is raised.
+    """
+    X = X[:, np.ptp(X, axis=0) > 0]
     X = StandardScaler().fit_transform(X) if scale else X
+    sizes = [len(X), MAX_LINKAGE_ROWS] if len(X) > MAX_LINKAGE_ROWS else [len(X)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "X.csv"
         np.savetxt(path, X, delimiter=",")
-        script = (
-            "suppressMessages(library(mclust)); set.seed(0); "
-            f'X <- read.csv("{path}", header = FALSE); n <- nrow(X); start <- NULL; '
-            f"if (n > {MAX_LINKAGE_ROWS}) "
-            f"start <- list(subset = sample(n, {MAX_LINKAGE_ROWS})); "
-            f"m <- Mclust(X, G = {min(numbers)}:{max(numbers)}, initialization = start, "
-            "verbose = FALSE); cat(m$classification)"
-        )
-        labels = np.array(_run_r(script).split(), dtype=np.intp) - 1
-    return Clustering(labels, len(np.unique(labels)))
+        for n_fitted in sizes:
+            script = MCLUST.format(
+                path=path,
+                fewest=min(numbers),
+                most=max(numbers),
+                n_fitted=n_fitted,
+                n_linked=MAX_LINKAGE_ROWS,
+            )
+            try:
+                labels = np.array(run_r(script, max_seconds).split(), dtype=np.intp) - 1
+            except TooSlowError:
+                continue
+            return Clustering(labels, len(np.unique(labels)), n_fitted=n_fitted)
+    raise TooSlowError(f"mclust needed more than {max_seconds} s.")
 
 
-def _run_r(script: str) -> str:
-    command = shutil.which("Rscript")
-    assert command is not None
-    return subprocess.run(
-        [command, "-e", script], capture_output=True, check=True, text=True
-    ).stdout
-
-
-@cache
 def has_mclust() -> bool:
     """Return whether Rscript can load mclust."""
-    if shutil.which("Rscript") is None:
-        return False
-    return _run_r('cat(requireNamespace("mclust", quietly = TRUE))') == "TRUE"
+    return has_r_package("mclust")
 
 
 def load_r_table(name: str) -> DataSet:
     """Return a data set that comes with an R package."""
-    lines = _run_r(f"{R_TABLES[name]}; write.csv(d, row.names = FALSE)").splitlines()[1:]
+    lines = run_r(f"{R_TABLES[name]}; write.csv(d, row.names = FALSE)").splitlines()[1:]
     table = np.array([line.split(",") for line in lines], dtype=np.float64)
     return DataSet(table[:, :-1], table[:, -1].astype(np.intp))
 
@@ -154,5 +168,5 @@ def list_rivals() -> dict[str, Callable[[FloatArray, Sequence[int]], Clustering]
         "k-means": fit_kmeans,
     }
     if has_mclust():
-        rivals["mclust"] = fit_mclust
+        rivals["mclust"] = partial(fit_mclust, max_seconds=MAX_SELECTION_SECONDS)
     return rivals

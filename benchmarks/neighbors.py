@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from benchmarks.data import load
 from benchmarks.harness import make_table, one_blas_thread, show
+from benchmarks.ks_kernels import show_ks
 from opgd import OPGDClassifier
 from opgd.baselines import (
     AlternatingComponents,
@@ -119,6 +120,11 @@ def show_kernels(console: Console) -> bool:
     return True
 
 
+def show_kernels_of_ks(console: Console) -> bool:
+    """Kernel methods beside those of R's `ks`, on the same splits."""
+    return show_ks(console, {name: next(split_rows(name, 1)) for name in KERNEL_SETS})
+
+
 def show_centers(console: Console) -> bool:
     """Informative components with class means, k-means centers and samples as centers."""
     settings: dict[str, dict[str, Any]] = {
@@ -214,6 +220,12 @@ def show_neighbors(console: Console) -> bool:
     """All tables about neighboring methods."""
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        parts = (show_kernels, show_centers, show_center_memory, show_alternation)
+        parts = (
+            show_kernels,
+            show_kernels_of_ks,
+            show_centers,
+            show_center_memory,
+            show_alternation,
+        )
         kept = [part(console) for part in parts]
     return all(kept)

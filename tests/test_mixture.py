@@ -420,7 +420,7 @@ def test_projected_moments_are_those_of_the_clusters_on_the_axes(covariance_type
 @BOTH_FORMS
 def test_probabilities_are_those_of_the_scores(covariance_type, wine):
     X, _ = wine
-    model = OPGDMixture(4, covariance_type=covariance_type, random_state=0).fit(X)
+    model = OPGDMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
     variances = model.projected_variances_
     if covariance_type == "diag":
         variances = variances[:, :, None] * np.eye(variances.shape[1])
@@ -517,7 +517,7 @@ def test_selection_agrees_with_the_criteria_on_training_rows(criterion, n_rounds
 
 def test_criteria_are_what_they_are_called(wine):
     X, _ = wine
-    model = OPGDMixture(4, random_state=0).fit(X)
+    model = OPGDMixture(3, random_state=0).fit(X)
     n_parameters = model.selection_["n_parameters"][0]
     deviance = -2 * model.score_samples(X).sum()
     assert model.aic(X) == pytest.approx(deviance + 2 * n_parameters)
@@ -559,6 +559,13 @@ def test_a_tiny_cluster_is_doubted(kind, merge, rng):
     with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
         model = OPGDMixture((3, 4), merge=merge, random_state=0).fit(X)
     assert np.sum(model.labels_ == 2) == 3
+
+
+def test_a_tiny_cluster_of_a_given_number_is_doubted(rng):
+    X, _ = clouds(rng, 2, sizes=150, n_features=3)
+    X[:3] = 100.0
+    with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
+        OPGDMixture(3, random_state=0).fit(X)
 
 
 @pytest.mark.parametrize("parameters", [{"merge": True}, {"noise": True}])
@@ -633,7 +640,9 @@ def test_agreement_of_too_few_samples_is_missing(iris):
 def test_uniform_outliers_are_noise(covariance_type, rng):
     X, y = clouds(rng, 3, sizes=200)
     X, outlying = add_outliers(X, 0.05, rng)
-    model = OPGDMixture("auto", covariance_type=covariance_type, noise=True, random_state=0).fit(X)
+    model = OPGDMixture((2, 3, 4), covariance_type=covariance_type, noise=True, random_state=0).fit(
+        X
+    )
     found = model.labels_ == -1
     assert np.mean(found[outlying]) > 0.9
     assert np.mean(found[~outlying]) < 0.02
@@ -653,6 +662,15 @@ def test_density_with_noise_integrates_to_one(rng):
     volume = np.prod(high - low)  # smaller than that of a box along the principal components
     assert model.noise_log_density_ == pytest.approx(-np.log(volume))
     assert np.mean(np.exp(model.score_samples(points))) * volume == pytest.approx(1, abs=0.03)
+
+
+def test_far_outliers_do_not_change_the_number_of_clusters(iris):
+    X, rng = iris[0], np.random.default_rng(2)
+    signs, distances = rng.choice([-1, 1], (8, 4)), rng.uniform(8, 15, (8, 4))
+    mixed = np.vstack([X, X.mean(axis=0) + X.std(axis=0) * signs * distances])
+    model = OPGDMixture((3, 4), noise=True, random_state=0).fit(mixed)
+    assert model.n_clusters_ == 3
+    assert np.array_equal(np.flatnonzero(model.labels_ == -1), np.arange(150, 158))
 
 
 def test_heavy_tails_are_not_noise(rng):

@@ -216,7 +216,8 @@ class OPGDMixture(
           1. It does not influence the selection.
     noise_share_, noise_log_density_ : float
         Share of noise and log of its uniform density; only with `noise`. The criteria in
-        `selection_` are then those of the samples that are not outlying.
+        `selection_` are then those of the samples that are not noise according to a first
+        selection, which leaves out samples that are outlying among their neighbors.
     noise_scales_, noise_degrees_ : ndarrays of shape (n_gaussians,)
         Factors of the covariances and degrees of freedom of the t distributions that take the place
         of the Gaussians where samples are compared with the noise; only with `noise`. Few degrees
@@ -394,7 +395,7 @@ class OPGDMixture(
 
     def _watch(self, data: dict[str, Any], n_numbers: int) -> FitProgress:
         """Return an object that reports iterations to callbacks, to which `data` is passed."""
-        n_fits = (1 + 2 * self.stability) * (n_numbers + (self.noise is not False))
+        n_fits = (1 + 2 * self.stability + (self.noise is not False)) * n_numbers
         return FitProgress(self, data, dict, n_fits * MixtureSettings.read(self).max_total_iter)
 
     def _select_features(self, samples: Samples, outcome: Outcome) -> IntArray | None:

@@ -44,6 +44,15 @@ def test_missing_values_are_not_values(rng):
     np.testing.assert_allclose([found.typical, found.grid], [[1, 0], [1, 0]])
 
 
+def test_a_weight_is_a_number_of_repetitions(rng):
+    engine = engine_of(rng.poisson(2, 40), np.round(rng.normal(size=40), 2))
+    weights = rng.integers(4, 9, 40)
+    repeated = measure_resolution(engine_of(*np.repeat(engine.X, weights, axis=0).T))
+    weighted = measure_resolution(engine.with_weights(weights.astype(float)))
+    np.testing.assert_array_equal(weighted.typical, repeated.typical)
+    assert not np.array_equal(weighted.typical, measure_resolution(engine).typical)
+
+
 @pytest.mark.parametrize("decimals", [1, 2])
 def test_the_rounding_error_of_a_sum_is_left_out(decimals, rng):
     first, second = np.round(3 * rng.normal(size=(2, 300)), decimals)

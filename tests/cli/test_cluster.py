@@ -2,13 +2,17 @@
 
 import pandas as pd
 import pytest
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score
 
+from opgd import load_model
 from tests.cli.helpers import WINE, assert_call_refused, join_words, run_ok
 
 BAD_CALLS = [
     (["cluster", "train.csv", "-k", "3"], ["--output"]),
     (["cluster", "train.csv", "--ignore", "kind", "-k", "many", "-o", "x"], ["-k", "'many'"]),
     (["cluster", "train.csv", "--ignore", "kind", "-k", "500", "-o", "x"], ["-k", "89 rows"]),
+    (["cluster", "train.csv", "--ignore", "kind", "--merge", "yes", "-o", "x"], ["--merge"]),
 ]  # fmt: skip
 
 
@@ -37,3 +41,13 @@ def test_numbers_tried_and_profiles_are_printed(tmp_path):
     assert "(27%); od280/od315_of_diluted_wines" in printed
     again = " ".join(run_ok("info", model).out.split())
     assert "(27%); od280/od315_of_diluted_wines" in again
+
+
+def test_gaussians_are_merged_if_asked_for(tmp_path):
+    table, model, labels = (tmp_path / name for name in ("moons.csv", "moons.opgd", "labels.csv"))
+    X, sides = make_moons(300, noise=0.05, random_state=0)
+    pd.DataFrame(X, columns=["a", "b"]).to_csv(table, index=False)
+    options = ["-k", "8", "--merge", "2", "-o", model, "--labels", labels]
+    run_ok("cluster", table, *options)
+    assert adjusted_rand_score(sides, pd.read_csv(labels)["cluster"]) > 0.9
+    assert len(load_model(model).means_) == 8

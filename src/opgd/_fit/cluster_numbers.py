@@ -20,6 +20,8 @@ FLAT = 6.0
 """Difference of a criterion below which two numbers of clusters are about as good."""
 TINY = 0.02
 """Share of the samples below which a cluster is tiny."""
+TINY_PART = 0.25
+"""Fraction of the average size below which a cluster is tiny if there are many clusters."""
 OVERLAP = 0.25
 """Sum of the two rates of confusion from which two clusters overlap too much."""
 
@@ -131,20 +133,25 @@ def doubt_selection(
         notes.append(
             f"{' or '.join(close)} clusters are about as good as {numbers[best]}; see selection_"
         )
-    return notes + _doubt_clusters(sizes, rates, n_samples or int(sizes.sum()))
+    return notes + find_tiny(sizes, n_samples or int(sizes.sum())) + _find_overlapping(rates)
 
 
-def _doubt_clusters(sizes: IntArray, rates: FloatArray, n_samples: int) -> list[str]:
-    notes = []
-    tiny = np.flatnonzero((sizes > 0) & (sizes < TINY * n_samples))
-    if len(tiny):
-        described = ", ".join(f"{k} ({sizes[k]})" for k in tiny)
-        notes.append(
-            f"Clusters with less than {TINY:.0%} of the samples (and their sizes): {described}; "
-            "they may be outliers"
-        )
+def find_tiny(sizes: IntArray, n_samples: int) -> list[str]:
+    """Return a note if clusters are tiny, for their number; `sizes` (K,) are those of clusters."""
+    least = min(TINY, TINY_PART / len(sizes))
+    tiny = np.flatnonzero((sizes > 0) & (sizes < least * n_samples))
+    if not len(tiny):
+        return []
+    described = ", ".join(f"{k} ({sizes[k]})" for k in tiny)
+    return [
+        f"Clusters with less than {100 * least:.2g}% of the samples (and their sizes): "
+        f"{described}; they may be outliers"
+    ]
+
+
+def _find_overlapping(rates: FloatArray) -> list[str]:
     confused = np.argwhere(np.triu(rates + rates.T, 1) > OVERLAP)
-    if len(confused):
-        pairs = ", ".join(f"{j} and {k}" for j, k in confused)
-        notes.append(f"These clusters overlap so much that they may be one: {pairs}")
-    return notes
+    if not len(confused):
+        return []
+    pairs = ", ".join(f"{j} and {k}" for j, k in confused)
+    return [f"These clusters overlap so much that they may be one: {pairs}"]

@@ -101,15 +101,18 @@ class Selector:
         )
 
     def separate_noise(self, samples: Samples, numbers: list[int], share: float | None) -> Outcome:
-        """Select the number of clusters without outlying samples, then fit it without noise."""
+        """Select the number of clusters without outlying samples, then without noise.
+
+        Which samples are noise is known only after a fit: clusters without their outlying samples
+        are too narrow, so that the criterion can prefer more of them.
+        """
         engine = samples.require_memory("noise")
-        selected = self.select(samples.select(~find_outlying(frame_samples(engine))), numbers)
-        retained = estimate_noise(engine, selected.fit.refined.density, share).retained
-        outcome = self.select(samples.select(retained), [selected.fit.n_clusters])
+        inner = samples.select(~find_outlying(frame_samples(engine)))
+        first = replace(self, stability=False).select(inner, numbers)
+        retained = estimate_noise(engine, first.fit.refined.density, share).retained
+        outcome = self.select(samples.select(retained), numbers)
         noise = estimate_noise(engine, outcome.fit.refined.density, share).noise
-        return replace(
-            outcome, selection=selected.selection, n_samples=engine.n_samples, noise=noise
-        )
+        return replace(outcome, n_samples=engine.n_samples, noise=noise)
 
     def _make_starts(self, samples: Samples) -> tuple[Starts, list[str]]:
         """Sphere the samples and bound variances; return notes about features as well."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._fit.cluster_numbers import confusion_rates, doubt_selection
+from opgd._fit.cluster_numbers import confusion_rates, doubt_selection, find_tiny
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.mixture_selection import Outcome
 from opgd._fit.numbering import Numbering
@@ -47,11 +47,11 @@ def warn_about_mixture(
 
 
 def _doubt_outcome(outcome: Outcome, labels: IntArray) -> list[str]:
-    """Return notes on the selected number of clusters, if there was a choice."""
-    if len(outcome.selection["n_clusters"]) == 1:
-        return []
+    """Return notes on tiny clusters, and on the selected number if there was a choice."""
     refined = outcome.fit.refined
     sizes = np.bincount(labels, refined.sizes).astype(np.intp)
+    if len(outcome.selection["n_clusters"]) == 1:
+        return find_tiny(sizes, outcome.n_samples)
     rates = confusion_rates(refined, labels)
     return doubt_selection(outcome.selection, sizes, rates, outcome.n_samples)
 

@@ -80,12 +80,18 @@ def measure_resolution(engine: Engine) -> Resolution:
     """Compare the values of each feature, on a sample of the rows if there are many."""
     if not isinstance(engine, RowEngine) or engine.n_samples > MAX_ROWS:
         engine = engine.sample(min(engine.n_samples, MAX_ROWS))
-    measured = np.array([_measure_column(values) for values in engine.X.T])
+    counts = engine.row_weights * (engine.count / engine.total_weight)
+    measured = np.array([_measure_column(values, counts) for values in engine.X.T])
     return Resolution(measured[:, 0].astype(np.intp), measured[:, 1], measured[:, 2])
 
 
-def _measure_column(values: FloatArray) -> tuple[int, float, float]:
-    values = values[~np.isnan(values)]
+def _measure_column(values: FloatArray, counts: FloatArray) -> tuple[int, float, float]:
+    """Return the number of distinct values, their typical spacing and their unit.
+
+    `counts` (n,) are the numbers of samples that each value stands for.
+    """
+    present = ~np.isnan(values)
+    values, n_values = values[present], float(counts[present].sum())
     if not len(values):
         return 0, 0.0, 0.0
     distinct = np.unique(values).astype(np.float64)
@@ -94,7 +100,7 @@ def _measure_column(values: FloatArray) -> tuple[int, float, float]:
     if len(distinct) < 2:
         return len(distinct), 0.0, 0.0
     gaps = np.diff(distinct)
-    repeated = REPEATED * len(distinct) <= len(values)
+    repeated = REPEATED * len(distinct) <= n_values
     multiples = gaps / gaps.min()
     is_rounded = np.all(np.abs(multiples - np.round(multiples)) < GRID_TOLERANCE * multiples)
     return (

@@ -56,6 +56,15 @@ def cluster(
             help="Criterion to select the number of clusters.",
         ),
     ] = "bic",
+    merge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K|auto",
+            rich_help_panel=MODEL,
+            help="Merge overlapping Gaussians, of which -k is then the number, into clusters: K "
+            "of them, or as long as it pays.",
+        ),
+    ] = None,
     noise: Annotated[
         bool,
         typer.Option(
@@ -105,6 +114,7 @@ def cluster(
         n_components=axes,
         covariance_type=covariance or "diag",
         criterion=criterion,
+        merge=_parse_merge(merge),
         noise=noise,
         random_state=seed,
         n_jobs=jobs,
@@ -134,6 +144,16 @@ def _parse_clusters(text: str) -> int | list[int] | str:
             f"-k must be integers separated by commas or auto, got {quote(text)}."
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _parse_merge(text: str | None) -> int | bool:
+    """Return the number of clusters after merging, or whether to merge."""
+    if text is None or text == "auto":
+        return text is not None
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"--merge must be an integer or auto, got {quote(text)}.") from None
 
 
 def _describe_selection(mixture: Any, criterion: str) -> list[str]:
