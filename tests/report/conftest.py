@@ -8,6 +8,19 @@ from opgd.report.summary import summarize
 
 
 @pytest.fixture(scope="module")
+def browser():
+    """The browser, for modules that require one."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.report.browser import launch
+
+    with sync_playwright() as driver:
+        own = launch(driver)
+        yield own
+        own.close()
+
+
+@pytest.fixture(scope="module")
 def wine():
     return load_wine(as_frame=True)
 

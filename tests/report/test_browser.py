@@ -10,9 +10,9 @@ from sklearn.datasets import load_wine
 from opgd import OPGDClassifier, OPGDMixture, explore, write_report
 from opgd.inspection.estimators import standardize_rows
 from opgd.inspection.palette import SYMBOLS
-from tests.report.browser import Tab, launch, require_browser
+from tests.report.browser import Tab, require_browser
 
-playwright = require_browser()
+require_browser()
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 COLUMNS = [
@@ -28,14 +28,6 @@ PIXELS = """() => {
     const [xs, ys] = opgdReport.scatter.pixels();
     return Array.from(xs, (x, i) => [area.left + x, area.top + ys[i]]);
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        own = launch(driver)
-        yield own
-        own.close()
 
 
 @pytest.fixture(scope="module")

@@ -13,18 +13,10 @@ import pytest
 from sklearn.datasets import load_iris
 
 from opgd import OPGDClassifier, write_report
-from tests.report.browser import Tab, launch, require_browser
+from tests.report.browser import Tab, require_browser
 
-playwright = require_browser()
+require_browser()
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        own = launch(driver)
-        yield own
-        own.close()
 
 
 def test_fifty_thousand_rows_are_drawn_and_selected(browser, rng, tmp_path):

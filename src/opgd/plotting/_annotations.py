@@ -10,6 +10,13 @@ from opgd.inspection.regions import Regions
 from opgd.plotting._styles import Style, get_theme, mix
 
 FONT_SIZE = 9
+CENTERED: dict[str, Any] = {
+    "textcoords": "offset points",
+    "ha": "center",
+    "va": "center",
+    "fontsize": FONT_SIZE,
+}
+"""Labels are centered at an offset from what they name."""
 Boxes = tuple[FloatArray, FloatArray]
 """Centers and sizes of labels in points."""
 
@@ -51,10 +58,7 @@ def draw_labels(ax: Any, anchors: FloatArray, names: list[str], styles: list[Sty
             name,
             anchor,
             offset,
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=FONT_SIZE,
+            **CENTERED,
             color=theme.ink,
             bbox={"boxstyle": "round,pad=0.2", "fc": theme.paper, "ec": style.color, "alpha": 0.9},
             arrowprops=leader if has_leader else None,
@@ -119,10 +123,7 @@ def draw_arrows(
             name,
             tip,
             offset,
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=FONT_SIZE,
+            **CENTERED,
             color=theme.ink,
             path_effects=outline,
             zorder=7,

@@ -102,8 +102,9 @@ class ComparisonDisplay(SingleDisplay):
         """
         summaries = summarize_methods(table, metric)
         names, values = [s.name for s in summaries], [s.values for s in summaries]
-        display = cls(methods=names, values=values, metric=metric, summaries=summaries)
-        return display._plot_if(draw, ax)
+        return cls(methods=names, values=values, metric=metric, summaries=summaries)._plot_if(
+            draw, ax
+        )
 
     def _get_size(self) -> tuple[float, float]:
         return 7.2, 1.2 + 0.42 * len(self.methods)

@@ -139,10 +139,9 @@ class ConfusionDisplay(SingleDisplay):
         rows, columns = (encode_among(codes, classes, np.nan) for codes in (true, predicted))
         confusion = count_confusion(rows, columns, len(classes))
         n_unknown = int(np.sum((rows < 0) | (columns < 0)))
-        display = cls(
+        return cls(
             confusion=confusion, labels=classes.tolist(), order=order, n_unknown=n_unknown
-        )
-        return display._plot_if(draw, ax)
+        )._plot_if(draw, ax)
 
     def _get_size(self) -> tuple[float, float]:
         side = max(2.2, 0.3 * len(self.labels))

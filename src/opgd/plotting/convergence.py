@@ -69,12 +69,11 @@ class ConvergenceDisplay(SingleDisplay):
                 f"Expected an estimator with loss_curve_, got {type(estimator).__name__}."
             )
         losses = np.asarray(estimator.loss_curve_, dtype=np.float64)
-        display = cls(
+        return cls(
             losses=losses,
             converged=bool(estimator.converged_),
             search=getattr(estimator, "search_", None),
-        )
-        return display._plot_if(draw, ax)
+        )._plot_if(draw, ax)
 
     def _get_size(self) -> tuple[float, float]:
         return 5.6, 3.6

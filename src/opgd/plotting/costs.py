@@ -112,8 +112,9 @@ class CostDisplay(PanelsDisplay):
         -------
         display : CostDisplay
         """
-        display = cls(trace_costs(y_proba, y_true, classes, costs), np.asarray(classes))
-        return display._plot_if(draw, ax)
+        return cls(trace_costs(y_proba, y_true, classes, costs), np.asarray(classes))._plot_if(
+            draw, ax
+        )
 
     def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         return 1 if self.curves.by_threshold is None else 2, (4.6, 3.4), 2

@@ -73,8 +73,7 @@ class _CurveDisplay(SingleDisplay):
         curves = trace_curves(
             cls._kind, estimator, X, y, labels=labels, sample_weight=sample_weight
         )
-        display = cls(curves=curves)
-        return display._plot_if(draw, ax)
+        return cls(curves=curves)._plot_if(draw, ax)
 
     @classmethod
     def from_predictions(
@@ -109,8 +108,7 @@ class _CurveDisplay(SingleDisplay):
             scores = np.log(np.asarray(y_proba, dtype=np.float64))
         options: dict[str, Any] = {"labels": labels, "sample_weight": sample_weight}
         curves = trace_probability_curves(cls._kind, scores, y_true, np.asarray(classes), **options)
-        display = cls(curves=curves)
-        return display._plot_if(draw, ax)
+        return cls(curves=curves)._plot_if(draw, ax)
 
     def _get_size(self) -> tuple[float, float]:
         return 6.0, 4.2

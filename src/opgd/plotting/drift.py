@@ -79,8 +79,9 @@ class DriftDisplay(PanelsDisplay):
                 f"{type(estimator).__name__}."
             )
         drift = estimator.drift(X)
-        display = cls(features=drift.features, components=drift.components, classes=drift.classes)
-        return display._plot_if(draw, ax)
+        return cls(
+            features=drift.features, components=drift.components, classes=drift.classes
+        )._plot_if(draw, ax)
 
     def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         return 3, (4.2, 3.6), 3

@@ -119,14 +119,13 @@ class LoadingsDisplay(PanelsDisplay):
         if X is not None:
             rows = complete_rows(estimator, check_rows(estimator, X))
             correlations = compute_correlations(rows, estimator.components_[indices])
-        display = cls(
+        return cls(
             coefficients=coefficients,
             correlations=correlations,
             columns=get_column_names(estimator),
             order=np.argsort(-np.abs(coefficients), axis=1, kind="stable")[:, :top],
             axis_labels=label_axes(estimator, indices),
-        )
-        return display._plot_if(draw, ax)
+        )._plot_if(draw, ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw coefficients as bars and correlations as points.

@@ -73,8 +73,7 @@ class MissingnessDisplay(PanelsDisplay):
         -------
         display : MissingnessDisplay
         """
-        display = cls(summarize_missing(X), top=top)
-        return display._plot_if(draw, ax)
+        return cls(summarize_missing(X), top=top)._plot_if(draw, ax)
 
     def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         return 2, (4.6, 1.6 + max(0.24 * len(self.order), 0.8)), 2

@@ -60,8 +60,8 @@ class PairsDisplay:
         Densities of the classes (or clusters), times their priors.
     axes_ : ndarray of matplotlib Axes of shape (n_axes, n_axes)
         Axes of the last plot.
-    figure_ : matplotlib Figure
-        Figure of the last plot.
+    ax_, figure_ : matplotlib Axes and Figure
+        First axes and figure of the last plot.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class PairsDisplay:
         if projected.n_rows > len(projected.scores) and not self.hexagons:
             title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)
-        self.axes_, self.figure_ = grid, grid[0, 0].figure
+        self.axes_, self.ax_, self.figure_ = grid, grid[0, 0], grid[0, 0].figure
         return self
 
     def _draw_pair(

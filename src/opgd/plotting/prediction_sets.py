@@ -123,8 +123,7 @@ class PredictionSetDisplay(PanelsDisplay):
         -------
         display : PredictionSetDisplay
         """
-        display = cls(summarize_sets(y_true, sets, classes), coverage=coverage)
-        return display._plot_if(draw, ax)
+        return cls(summarize_sets(y_true, sets, classes), coverage=coverage)._plot_if(draw, ax)
 
     def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         return 2, (4.4, 1.4 + max(0.24 * len(self.summary.labels), 1.0)), 2

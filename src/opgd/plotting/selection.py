@@ -69,8 +69,9 @@ class SelectionDisplay(PanelsDisplay):
                 "The model was fitted by an earlier version; fit it again, or use "
                 "ComponentsDisplay.from_mixture."
             )
-        display = cls(_make_panels(table, estimator.criterion, len(estimator.means_)))
-        return display._plot_if(draw, ax)
+        return cls(_make_panels(table, estimator.criterion, len(estimator.means_)))._plot_if(
+            draw, ax
+        )
 
     def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         return self._components._get_layout()

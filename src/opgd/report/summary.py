@@ -268,7 +268,7 @@ def _list_findings(
         return []
     sentences = words.describe_performance(performance.evaluation, corrected_error)
     if performance.methods:
-        compared = words.describe_comparison(performance.methods)
+        compared = words.describe_comparison(performance.methods, performance.evaluation.n_rows)
         sentences += [compared] if compared else []
     elif performance.methods_note:  # why there are none
         sentences.append(performance.methods_note)

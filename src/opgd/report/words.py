@@ -1,5 +1,6 @@
 """Sentences of the first screen of a report."""
 
+import math
 from collections.abc import Sequence
 
 from opgd.inspection.cluster_columns import ClusterProfiles
@@ -87,20 +88,18 @@ def is_imbalanced(evaluation: Evaluation) -> bool:
     return bool(len(present) > 1 and present.max() >= IMBALANCE * present.min())
 
 
-def describe_comparison(methods: list[MethodSummary]) -> str:
-    """Return which usual methods are clearly worse or better than the model, or neither."""
+def describe_comparison(methods: list[MethodSummary], n_rows: int) -> str:
+    """Return which usual methods are clearly worse or better than the model, or neither.
+
+    `n_rows` is the number of rows that the methods were tested on.
+    """
     others = [method for method in methods if method.name != OURS and method.n_splits]
     if not others or len(others) == len(methods):
         return ""
     if any(method.low != method.low for method in others):  # a single test set has no intervals
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
-        step = 100 * (best.mean - ours.mean)
-        if not step:
-            return f"Its error equals that of the best other method, {best.name}."
-        side = "lower" if step > 0 else "higher"
-        points = f"{abs(step):.1f} percentage points {side}"
-        return f"Its error is {points} than that of the best other method, {best.name}."
+        return _compare_two(ours.mean, best.mean, best.name, n_rows)
     n_splits = max(method.n_splits for method in methods)
     partly = [method.name for method in others if method.n_splits < n_splits]
     others = [method for method in others if method.n_splits == n_splits]
@@ -117,6 +116,23 @@ def describe_comparison(methods: list[MethodSummary]) -> str:
     if partly:
         parts.append(f"was compared on some folds only with {join(partly)}")
     return f"The model is {join(parts)} (95% intervals of the differences over the folds)."
+
+
+def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
+    """Return how two errors on one test set differ, and whether this is more than chance.
+
+    The standard error is that of two independent sets, which is larger than that of the same rows.
+    """
+    difference = best - ours
+    if not difference:
+        return f"Its error equals that of the best other method, {name}."
+    points = f"{100 * abs(difference):.1f} percentage points"
+    side = "lower" if difference > 0 else "higher"
+    deviation = math.sqrt((ours * (1 - ours) + best * (1 - best)) / n_rows)
+    doubt = ""
+    if abs(difference) < 1.96 * deviation:
+        doubt = f"; with {count(n_rows, 'test row')} this is not a clear difference"
+    return f"Its error is {points} {side} than that of the best other method, {name}{doubt}."
 
 
 def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequence[float]) -> str:
