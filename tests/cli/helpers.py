@@ -21,7 +21,7 @@ from opgd.cli import main  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "opgd.cli"]
 WINE = load_wine(as_frame=True)
-EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 ACCEPTS_NAN = OPGDClassifier().__sklearn_tags__().input_tags.allow_nan
 """Whether the estimators accept missing values."""
 COLUMNS = ["alcohol", "ash", "hue", "proline", "flavanoids"]
@@ -34,9 +34,9 @@ class Done:
     err: str
 
 
-def run(*arguments, stdin=b""):
+def run(*arguments, stdin=b"", encoding="utf-8"):
     """Run the command in this process."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding, write_through=True) for _ in range(2))
     before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -47,7 +47,8 @@ def run(*arguments, stdin=b""):
                 code = end.code or 0
     finally:
         sys.stdin = before
-    return Done(code, *[stream.buffer.getvalue().decode() for stream in (out, err)])
+    printed = [stream.buffer.getvalue() for stream in (out, err)]
+    return Done(code, *[text.decode(errors="replace") for text in printed])
 
 
 def run_ok(*arguments, **more):

@@ -6,8 +6,9 @@ import json
 import pandas as pd
 import pytest
 
+from opgd import OPGDClassifier
 from opgd.model_file import save_model
-from tests.cli.helpers import COLUMNS, WINE, fit, run_ok, wine
+from tests.cli.helpers import COLUMNS, WINE, fit, run, run_ok, wine
 
 
 def test_json_is_data(files):
@@ -74,3 +75,55 @@ def test_the_bar_counts_and_is_no_part_of_the_model(files, monkeypatch):
     assert counts == [(9, None)]
     assert "choosing" in screen.file.getvalue()
     save_model(model, "watched.opgd")  # a callback would be left out with a warning
+
+
+HOSTILE = "\x1b[31m\x1b]0;title\x07\x9b2J\u202e\r\x7f\u2028"
+"""Sequences that color, set the title, clear the screen, or reverse and break lines."""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["info", "own.opgd"],
+        ["info", "own.opgd", "--json"],
+        ["fit", "own.csv", "-t", "kind", "-o", "new.opgd", "--axes", "1"],
+        ["fit", "own.csv", "-t", "kind", "--dry-run"],
+        ["fit", "own.csv", "-t", f"no{HOSTILE}", "-o", "new.opgd"],
+        ["fit", f"no{HOSTILE}.csv", "-t", "kind", "-o", "new.opgd"],
+        ["predict", "own.opgd", "own.csv", "-o", f"new{HOSTILE}.csv"],
+        ["predict", "own.opgd", "other.csv"],
+        ["transform", "own.opgd", "other.csv"],
+        ["cluster", "own.csv", "--ignore", "kind", "-k", "2", "-o", "new.opgd"],
+        ["compare", "own.csv", "-t", "kind", "--methods", "LDA", "--cv", "2"],
+        ["report", "own.opgd", "other.csv", "-o", "new.html"],
+        ["no\x1b[31m\x07"],
+        ["info", "--no\x1b[31m\x07"],
+    ],
+    ids=lambda call: "-".join(call)[:24].encode("ascii", "replace").decode(),
+)
+def test_no_control_characters_reach_the_terminal(call, files):
+    table = wine().rename(columns={"ash": f"ash{HOSTILE}"})
+    table["kind"] = table["kind"] + HOSTILE
+    table.to_csv("own.csv", index=False)
+    wine().to_csv("other.csv", index=False)
+    notes = {"target": f"kind{HOSTILE}", "estimated_by": HOSTILE, "error": 0.5, "rows": 3}
+    model = OPGDClassifier(1).fit(table.drop(columns="kind"), table["kind"])
+    save_model(model, "own.opgd", notes={"training": notes} | notes)
+    done = run(*call)
+    assert "Traceback" not in done.err
+    printed = (done.out + done.err).replace("\n", "")
+    assert printed.isprintable(), [c for c in printed if not c.isprintable()]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_other_encodings_of_terminals_are_no_failure(encoding, files):
+    table = wine().rename(columns={"ash": "größe \u4e2d"})
+    table.to_csv("own.csv", index=False)
+    for call in (
+        ["fit", "own.csv", "-t", "kind", "-o", "own.opgd", "--axes", "1"],
+        ["info", "own.opgd"],
+        ["compare", "own.csv", "-t", "kind", "--methods", "LDA", "--cv", "2"],
+        ["predict", "own.opgd", "own.csv"],
+    ):
+        done = run(*call, encoding=encoding)
+        assert done.code == 0, done.err

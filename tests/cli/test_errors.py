@@ -1,5 +1,6 @@
 """Errors and signals that end the command."""
 
+import io
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.helpers import EXIT_CODES, fit, fit_small, list_files
+from tests.cli.helpers import EXIT_CODES, fit, fit_small, list_files, main, pl, run
 
 WITHOUT = """
 import sys
@@ -69,3 +70,46 @@ def test_signals_while_files_are_written(number, step, force, model, monkeypatch
     assert list_files() == before
     assert not force or Path("own.opgd").read_text() == "precious"
     assert signal.getsignal(signal.SIGTERM) is handler
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["predict", "model.opgd", "x" * 300 + ".csv"],
+        ["predict", "model.opgd", "good.csv", "-o", "x" * 300 + ".csv"],
+        ["predict", "model.opgd", "good.csv", "-o", "/".join(["d" * 200] * 30) + ".csv"],
+        ["info", "x" * 300],
+        ["report", "model.opgd", "good.csv", "-o", "x" * 300],
+    ],
+)
+def test_long_paths_are_refused_in_one_short_line(call, model):
+    done = run(*call)
+    assert done.code == 2
+    assert "too long" in done.err
+    assert len(done.err) < 200
+
+
+@pytest.mark.parametrize("call", [["info", "model.opgd"], ["predict", "model.opgd", "good.csv"]])
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_closed_streams_are_no_failure(call, closed, model, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "utf-8"))
+        patch.setattr(sys, "stderr", error := io.StringIO())
+        patch.setattr(sys, closed, None)
+        with pytest.raises(SystemExit) as end:
+            main(call)
+        assert getattr(sys, closed) is None
+    lost = closed == "stdout" and call[0] == "predict"
+    assert end.value.code == (2 if lost else 0)
+    assert ("Standard output is closed" in error.getvalue()) == lost
+
+
+@pytest.mark.parametrize("words", ["1\u0662", "\u0661", "\u00b2", "9" * 5000])
+def test_labels_of_other_digits_are_text(words, model):
+    table = pl.read_csv("good.csv", infer_schema=False)
+    labels = pl.when(pl.col("y") == table["y"][0]).then(pl.lit(words)).otherwise(pl.lit("1"))
+    table.with_columns(labels.alias("y")).write_csv("own.csv")
+    fit_small("own.csv")
+    done = run("predict", "own.opgd", "own.csv")
+    assert done.code == 0, done.err
+    assert words in done.out

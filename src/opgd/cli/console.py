@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table as Grid
+
+from opgd.cli.errors import escape_controls
 
 WIDTH_OF_FILES = 100
 """Line width when the output is not a terminal."""
@@ -39,7 +42,7 @@ class Terminal:
     def show(self, text: str) -> None:
         """Print a table on standard error, unless quiet or with --json."""
         if not self.quiet and not self.as_json:
-            sys.stderr.write(text + "\n")
+            sys.stderr.write(escape_controls(text) + "\n")
 
     def print_result(self, facts: dict[str, Any], page: RenderableType) -> None:
         """Print the facts as JSON with --json, otherwise the page unless quiet."""
@@ -109,7 +112,28 @@ def make_console(*, stderr: bool = False) -> Console:
     """Return a console for the stream; without a terminal, it has a fixed width and no colors."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else WIDTH_OF_FILES
-    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+    console = Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+    console.push_render_hook(EscapeControls())
+    return console
+
+
+class EscapeControls(RenderHook):
+    """Escape control characters in all text that a console prints."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Return the renderables with escaped text."""
+        return [EscapedText(renderable) for renderable in renderables]
+
+
+@dataclass(frozen=True)
+class EscapedText:
+    """A renderable whose text is escaped once it is laid out; sequences of rich are kept."""
+
+    renderable: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for text, style, control in console.render(self.renderable, options):
+            yield Segment(text if control else escape_controls(text), style, control)
 
 
 def make_grid(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Grid:
@@ -147,7 +171,7 @@ def sanitize(value: Any, max_length: int = MAX_LENGTH) -> str:
     if len(text) > max_length:
         tail = (max_length - 1) // 2
         text = f"{text[: max_length - 1 - tail]}…{text[-tail:]}"
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return escape_controls(text).replace("\n", "\\n")
 
 
 def quote(value: Any) -> str:
@@ -176,7 +200,7 @@ def count_noun(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def _print_line(text: str) -> None:
-    sys.stderr.write(f"opgd: {text}\n")
+    sys.stderr.write(f"opgd: {escape_controls(text)}\n")
 
 
 def _to_json_values(value: Any) -> Any:

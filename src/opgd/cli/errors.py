@@ -4,13 +4,14 @@ Only the standard library is imported, since a missing package is one of the err
 """
 
 import errno
+import io
 import os
 import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
 
@@ -26,6 +27,9 @@ INPUT_ERRORS = (
 """Exceptions caused by the input; LinAlgError, a ValueError, is excluded below."""
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """errno values of failed writes, such as a full disk."""
+SIGNALS = ("SIGTERM", "SIGHUP")
+MAX_PATH = 100
+"""Maximum length of a path in a message."""
 OPTIONS = {
     "n_components": "--axes",
     "n_subclasses": "--subclasses",
@@ -66,8 +70,8 @@ def exit_on_errors() -> Iterator[None]:
 
 
 @contextmanager
-def exit_on_sigterm() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM, so that temporary files are removed."""
+def exit_on_signals() -> Iterator[None]:
+    """Raise SystemExit on SIGTERM and SIGHUP, so that temporary files are removed."""
 
     def exit_by_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         sys.exit(128 + number)
@@ -75,11 +79,49 @@ def exit_on_sigterm() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous_handler = signal.signal(signal.SIGTERM, exit_by_signal)
+    names = [name for name in SIGNALS if hasattr(signal, name)]  # Windows has no SIGHUP
+    previous = {
+        number: signal.getsignal(number) for number in map(signal.Signals.__getitem__, names)
+    }
     try:
+        for number, handler in previous.items():
+            if handler != signal.SIG_IGN:  # as under nohup
+                signal.signal(number, exit_by_signal)
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous_handler or signal.SIG_DFL)
+        for number, handler in previous.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+
+
+@contextmanager
+def use_safe_streams() -> Iterator[None]:
+    """Replace closed standard streams by the null device, and escape what cannot be encoded.
+
+    Otherwise the next file that is opened would get the descriptor of a closed stream, and receive
+    what is printed.
+    """
+    previous = sys.stdin, sys.stdout, sys.stderr
+    handlers = {stream: stream.errors for stream in previous[1:] if hasattr(stream, "reconfigure")}
+    with ExitStack() as opened:
+        if sys.stdin is None:
+            sys.stdin = opened.enter_context(open(os.devnull, encoding="utf-8"))
+        if sys.stdout is None:
+            null_device = opened.enter_context(open(os.devnull, "wb"))
+            sys.stdout = opened.enter_context(ClosedOutput(null_device, "utf-8"))
+        if sys.stderr is None:
+            sys.stderr = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))
+        try:
+            for stream in handlers:
+                stream.reconfigure(errors="backslashreplace")
+            yield
+        finally:
+            for stream, handler in handlers.items():
+                stream.reconfigure(errors=handler)
+            sys.stdin, sys.stdout, sys.stderr = previous
+
+
+class ClosedOutput(io.TextIOWrapper):
+    """The null device in place of a closed standard output."""
 
 
 def discard_output() -> None:
@@ -101,15 +143,32 @@ def _exit_on_failure(error: Exception) -> NoReturn:
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         discard_output()
         _exit(f"cannot write: {error.strerror}.", 1)
-    if isinstance(error, INPUT_ERRORS) and type(error).__name__ != "LinAlgError":
+    if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
+        discard_output()
+        sys.exit(1)
+    with_path = isinstance(error, OSError) and error.filename is not None
+    if with_path or (isinstance(error, INPUT_ERRORS) and type(error).__name__ != "LinAlgError"):
         _exit(_explain_input_error(error), 2)
     reason = f"{type(error).__name__}: {error}"
     _exit(f"unexpected failure: {reason} (set OPGD_TRACEBACK=1 for a traceback)", 1)
 
 
 def _exit(message: str, code: int) -> NoReturn:
-    sys.stderr.write(f"opgd: {message}\n")
+    sys.stderr.write(f"opgd: {escape_controls(message)}\n")
     sys.exit(code)
+
+
+def escape_controls(text: str) -> str:
+    """Return text with control and formatting characters escaped, except for line ends.
+
+    All text for the terminal passes through this function, since labels, column names and the
+    notes of model files may contain sequences that move the cursor or change the title.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def _explain_import_error(error: ImportError) -> str:
@@ -126,7 +185,11 @@ def _explain_input_error(error: Exception) -> str:
     if isinstance(error, BadInput):
         return text
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.strerror}: '{error.filename}'."
+        path = str(error.filename)
+        short = (
+            path if len(path) <= MAX_PATH else f"{path[: MAX_PATH // 2]}…{path[-MAX_PATH // 2 :]}"
+        )
+        return f"{error.strerror}: '{short}'."
     for name, option in OPTIONS.items():
         text = re.sub(rf"(?<![\w'\"]){re.escape(name)}(?![\w'\"])", option, text)
     return text

@@ -6,6 +6,8 @@ written with more or fewer digits.
 """
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +17,18 @@ from opgd.datasets._digests import CLASS_DIGESTS, VOWEL_DIGEST
 from opgd.datasets._errors import DatasetMismatchError
 from opgd.datasets._tables import FloatArray, Strings, Table
 
-# Grid points per unit, and the offset of the grid. Copies of image_seg have six or more digits: on
-# its grid, every value is at least three rounding errors (six digits) away from a boundary.
-GRIDS = {"image_seg": (18.0, 0.56)}
-GRID = (1e6, 0.5)
+GRID = (1e6, 0.5)  # grid points per unit, and the offset of the grid
+# Copies of image_seg have six or more digits: on the grids of its columns, every value is at least
+# 2.5 rounding errors (six digits) away from a boundary. A change of 0.031 changes a digest.
+_SEGMENT_STEPS = [252, 252, 1e4, 1e4, 1e4, 720, 180, 720, 33, 90, 252, 252, 252, 720, 720, 720]
+_SEGMENT_SHIFTS = {3: 0.33, 4: 0.38, 6: 0.34, 8: 0.64, 17: 0.24, 18: 0.2}
+GRIDS = {
+    "image_seg": (
+        np.array([*_SEGMENT_STEPS, 252, 720, 152]),
+        np.array([_SEGMENT_SHIFTS.get(column, 0.5) for column in range(19)]),
+    )
+}
+ORDER_GRIDS = {"image_seg": (18.0, 0.56)}  # coarse, for the order of the rows
 MAX_VALUE = 1e9  # larger values would overflow int64 on the grid
 
 
@@ -39,7 +49,7 @@ def to_canonical(info: DatasetInfo, table: Table) -> tuple[FloatArray, Strings]:
     check_size(info, X, table.labels)
     grid = round_to_grid(info, X)
     classes = match_classes(info, grid, table.labels)  # (n_samples,), indices of labels
-    order = order_rows(info, X, grid, classes)
+    order = order_rows(info, X, round_to_grid(info, X, ORDER_GRIDS), classes)
     return X[order], np.array(list(CLASS_DIGESTS[info.name]), dtype=str)[classes[order]]
 
 
@@ -71,9 +81,11 @@ def check_size(info: DatasetInfo, X: FloatArray, labels: Strings) -> None:
         raise DatasetMismatchError(f"it has values larger than {MAX_VALUE:g}")
 
 
-def round_to_grid(info: DatasetInfo, X: FloatArray) -> npt.NDArray[np.int64]:
+def round_to_grid(
+    info: DatasetInfo, X: FloatArray, grids: Mapping[str, tuple[Any, Any]] = GRIDS
+) -> npt.NDArray[np.int64]:
     """Return integers that are equal for copies of the data with different rounding."""
-    steps, shift = GRIDS.get(info.name, GRID)
+    steps, shift = grids.get(info.name, GRID)
     return np.floor(X * steps + shift).astype("<i8")
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from opgd.datasets._answers import bound_answers
 from opgd.datasets._catalogue import DatasetInfo
 from opgd.datasets._errors import DatasetUnavailableError
 from opgd.datasets._tables import Table
 
 TIMEOUT = 30.0  # seconds without a response
+MAX_REASON = 200  # characters of a message that quotes the answer
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def fetch_from_openml(info: DatasetInfo) -> Table:
     from sklearn.datasets import fetch_openml  # slow to import and seldom needed
 
     try:
-        with default_timeout(TIMEOUT), warnings.catch_warnings():
+        with bound_answers(), default_timeout(TIMEOUT), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on retries; a final failure is raised below
             # this parser does not need pandas; the data are cached by load_dataset
             bunch = fetch_openml(
@@ -42,8 +44,8 @@ def fetch_from_openml(info: DatasetInfo) -> Table:
                 n_retries=1,
             )
     except Exception as problem:  # after any failure, the next source is tried
-        kind = type(problem).__name__
-        raise DatasetUnavailableError(f"{kind}: {' '.join(str(problem).split())}") from problem
+        kind, reason = type(problem).__name__, " ".join(str(problem).split())
+        raise DatasetUnavailableError(f"{kind}: {reason[:MAX_REASON]}") from problem
     labels = np.array([str(label) for label in bunch.target])
     return Table(decode_numbers(bunch)[:, -info.n_features :], labels)
 

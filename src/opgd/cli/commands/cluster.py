@@ -95,7 +95,12 @@ def cluster(
     from opgd import OPGDMixture
     from opgd.cli.models import predict_rows, save_trained_model
     from opgd.cli.tables.training import Selection, parse_kinds, read_training, show_encoding
-    from opgd.cli.tables.write import TableOutput, build_answer_table, check_new_file
+    from opgd.cli.tables.write import (
+        TableOutput,
+        build_answer_table,
+        check_new_file,
+        check_other_file,
+    )
 
     terminal = Terminal(quiet, as_json)
     selection = Selection(
@@ -108,7 +113,8 @@ def cluster(
     path = check_new_file(model_path, force=force, inputs=[data])
     table_output = None
     if labels is not None:
-        table_output = TableOutput(labels, force=force, inputs=[data, model_path])
+        check_other_file(labels, path)
+        table_output = TableOutput(labels, force=force, inputs=[data])
     mixture = OPGDMixture(
         _parse_clusters(clusters),
         n_components=axes,

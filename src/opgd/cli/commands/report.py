@@ -188,7 +188,7 @@ def _read_labeled(
         return LabeledRows(X)
     series = rows.table.column(target, "--target")
     if not model.is_classifier:
-        return LabeledRows(X, _encode_optional_labels(series))
+        return LabeledRows(X, _encode_optional_labels(target, series))
     labels, missing = encode_known_labels(target, series, model.estimator.classes_)
     if missing.all():
         raise BadInput(f"Column {quote(target)} of {table.source} has no labels.")
@@ -205,11 +205,11 @@ def _name_labels(labels: Any, name: str) -> Any:
     return pandas.Series(labels, name=name)
 
 
-def _encode_optional_labels(series: Any) -> Any:
+def _encode_optional_labels(name: str, series: Any) -> Any:
     """Return labels to compare clusters with, None where missing."""
     from opgd.cli.tables.encode import encode_labels
 
-    labels, missing = encode_labels(series)
+    labels, missing = encode_labels(name, series)
     labels = labels.astype(object)
     labels[missing] = None
     return labels

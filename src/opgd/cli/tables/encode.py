@@ -16,7 +16,7 @@ from opgd.core.types import AnyArray, FloatArray
 
 MISSING_LABELS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "?")
 """Text that stands for a missing label, in lower case; "None" can be a class."""
-WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,17}")
+WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 """Integers in canonical form; 007 and 1.0 stay text."""
 MAX_FRACTIONS = 20
 """Maximum number of different fractions that can be class labels, such as doses."""
@@ -40,8 +40,13 @@ def encode_numbers(table: Table, name: str, option: str) -> FloatArray:
 # labels: integers stay integers, everything else stays text
 
 
-def encode_labels(series: pl.Series) -> tuple[AnyArray, AnyArray]:
+def encode_labels(name: str, series: pl.Series) -> tuple[AnyArray, AnyArray]:
     """Return the labels, (n,), and a mask of missing ones."""
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise BadInput(
+            f"Column {quote(name)} has values of type {series.dtype}, which cannot be "
+            "labels or groups; convert them to text or numbers."
+        )
     if series.dtype.is_integer() or series.dtype == pl.Boolean:
         filled = series.fill_null(False if series.dtype == pl.Boolean else 0)
         return filled.to_numpy(), series.is_null().to_numpy()
@@ -63,7 +68,7 @@ def encode_known_labels(
     name: str, series: pl.Series, classes: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
     """Return labels as classes of the model, (n,), and a mask of missing ones."""
-    labels, missing = encode_labels(series)
+    labels, missing = encode_labels(name, series)
     numeric = classes.dtype.kind in "iuf"
     exact = {label: k for k, label in enumerate(classes.tolist())}
     equivalent = {_normalize_label(label, numeric): k for label, k in exact.items()}
@@ -87,7 +92,7 @@ def encode_known_labels(
 
 def encode_groups(table: Table, column: str) -> AnyArray:
     """Return the group of each row as text; raise BadInput if one is missing."""
-    groups, missing = encode_labels(table.column(column, "--groups"))
+    groups, missing = encode_labels(column, table.column(column, "--groups"))
     if missing.any():
         rows = list_rows(table.row_numbers[missing])
         raise BadInput(

@@ -29,7 +29,7 @@ ARROW = (".arrow", ".ipc", ".feather")
 ENDINGS = (*DELIMITED, *PARQUET, *ARROW)
 SEPARATORS = ",;\t|"
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass

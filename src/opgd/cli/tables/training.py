@@ -220,7 +220,8 @@ def _encode_target(
     """Return the labels, if there is a target, and a mask of the labeled rows."""
     if selection.target is None:
         return None, np.ones(len(table.row_numbers), dtype=bool)
-    labels, missing = encode_labels(table.column(selection.target, "--target"))
+    column = table.column(selection.target, "--target")
+    labels, missing = encode_labels(selection.target, column)
     if missing.all():
         raise BadInput(f"Column {quote(selection.target)} of {table.source} has no labels.")
     if missing.any():

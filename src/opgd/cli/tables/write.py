@@ -11,16 +11,21 @@ import polars as pl
 
 from opgd._utils.files import check_writable_path, write_atomically
 from opgd.cli.console import Terminal, quote
-from opgd.cli.errors import BadInput, discard_output
+from opgd.cli.errors import BadInput, ClosedOutput, discard_output
 from opgd.cli.tables.columns import replace_columns, select_columns
 from opgd.cli.tables.read import NUMBER, Table
 from opgd.core.types import AnyArray
 
 STANDARD_OUTPUT = "-"
-FORMULA = re.compile("[=@\t\r\n\uff1d\uff20]|[+\\-\uff0b\uff0d].", re.DOTALL)
+FORMULA = re.compile(
+    "[\t\r\n]|[\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*"
+    "([=@\uff1d\uff20]|[+\\-\uff0b\uff0d].)",
+    re.DOTALL,
+)
 """Text that spreadsheets evaluate as a formula, except numbers; + and - alone can be classes.
 
-Full-width forms are included, since some spreadsheets treat them like the ASCII characters.
+Full-width forms are included, since some spreadsheets treat them like the ASCII characters, and
+characters without a width may precede a formula. The download of the report has the same rule.
 """
 
 
@@ -28,18 +33,34 @@ def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
     """Return the path if it can be written and is not one of the inputs, else raise BadInput."""
     try:
         target = check_writable_path(path, force)
-    except FileExistsError:
-        raise BadInput(f"File {quote(path)} already exists; use --force to replace it.") from None
+    except FileExistsError as error:
+        if "overwrite=True" in str(error):
+            message = f"File {quote(path)} already exists; use --force to replace it."
+            raise BadInput(message) from None
+        reason = str(error).rsplit(": ", 1)[1]  # it is a device, pipe or link
+        raise BadInput(f"Cannot write {quote(path)}: {reason}") from None
     except IsADirectoryError:
         raise BadInput(f"Cannot write {quote(path)}: it is a folder.") from None
     except FileNotFoundError:
         raise BadInput(f"Cannot write {quote(path)}: its folder does not exist.") from None
     if not os.access(target.parent, os.W_OK):
         raise BadInput(f"Cannot write {quote(path)}: its folder is read-only.")
-    for other in inputs:
-        if target.exists() and Path(other).exists() and target.samefile(other):
-            raise BadInput(f"{quote(path)} is read by this command; choose another output file.")
+    if any(_is_same_file(target, other) for other in inputs):
+        raise BadInput(f"{quote(path)} is read by this command; choose another output file.")
     return target
+
+
+def check_other_file(path: str | Path, other: str | Path) -> None:
+    """Raise BadInput if two outputs of a command are the same file."""
+    if _is_same_file(Path(path), other):
+        raise BadInput(f"{quote(path)} is given for two outputs; choose different files.")
+
+
+def _is_same_file(path: Path, other: str | Path) -> bool:
+    """Return whether two paths name one file, which need not exist."""
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
+    return path.exists() and Path(other).exists() and path.samefile(other)
 
 
 class TableOutput:
@@ -62,6 +83,7 @@ class TableOutput:
         if ending == ".parquet":
             frame.write_parquet(buffer)
         else:
+            frame = _convert_to_text(frame)
             frame = frame if self.raw else _escape_formulas(frame, terminal)
             frame.write_csv(buffer, separator="\t" if ending == ".tsv" else ",")
         if self.path is None:
@@ -94,12 +116,28 @@ def _to_series(name: str, values: Any) -> pl.Series:
 
 
 def _write_to_stdout(data: bytes) -> None:
+    if isinstance(sys.stdout, ClosedOutput):
+        raise BadInput("Standard output is closed; use -o to write a file.")
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:  # the reader has closed the pipe; do not flush again at exit
         discard_output()
+
+
+def _convert_to_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with categories as text; raise BadInput for columns that CSV cannot hold."""
+    words = {}
+    for name, series in zip(frame.columns, select_columns(frame, frame.columns), strict=True):
+        if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+            raise BadInput(
+                f"Column {quote(name)} has values of type {series.dtype}, which CSV cannot "
+                "hold; write a .parquet file, or leave the column out of --keep."
+            )
+        if isinstance(series.dtype, pl.Categorical | pl.Enum):
+            words[name] = series.cast(pl.String)
+    return replace_columns(frame, words)
 
 
 def _escape_formulas(frame: pl.DataFrame, terminal: Terminal) -> pl.DataFrame:

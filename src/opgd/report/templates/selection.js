@@ -72,7 +72,8 @@ report.selection = (() => {
 
   // Quote text, with an apostrophe before text that a spreadsheet would evaluate as a formula.
   function csvText(text) {
-    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : String(text);
+    const formula = /^([\t\r\n]|[\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
+    const safe = formula.test(text) ? `'${text}` : String(text);
     return `"${safe.replaceAll('"', '""')}"`;
   }
 
