@@ -15,6 +15,7 @@ from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
 from opgd.core.engines import RowEngine
 from opgd.core.feature_order import INFORMATION_WEIGHT, RIDGE, SHRINKAGE
+from opgd.inspection.estimators import name_fitted_model
 
 
 @pytest.fixture(scope="module")
@@ -258,3 +259,39 @@ def test_restricted_moments_need_no_pass_over_the_samples(wine):
     theirs = alone.classes.mapped(alone.frame.roots.T)
     np.testing.assert_allclose(ours.means, theirs.means, atol=1e-12)
     np.testing.assert_allclose(ours.covariances, theirs.covariances, atol=1e-12)
+
+
+def test_a_dense_fit_forgets_the_order_of_a_sparse_one(wine):
+    model = OPGDClassifier(2, sparsity=3, init="lda").fit(*wine)
+    assert not hasattr(model.set_params(sparsity=0).fit(*wine), "feature_order_")
+    search = OPGDClassifierCV(1, sparsity=(2, 3), ridge=0.1, shrinkage=0, n_subclasses=1, cv=2)
+    search.fit(*wine).set_params(sparsity=None).fit(*wine)
+    assert not hasattr(search, "feature_order_")
+    assert not hasattr(search, "sparsity_path_")
+
+
+@pytest.mark.parametrize("sparsity", [0, 0.0])
+def test_a_sparsity_of_zero_is_a_candidate_with_all_features(wine, sparsity):
+    settings = {"ridge": 0.1, "shrinkage": 0, "n_subclasses": 1, "cv": 2}
+    model = OPGDClassifierCV(1, sparsity=(2, sparsity), **settings).fit(*wine)
+    assert model.sparsity_path_["n_features"].tolist() == [2, 13]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"sparsity": 0.5}, "6 features"),
+        ({"sparsity": 1}, "1 feature"),
+        ({"sparsity": 50}, "ridge auto"),
+        ({"sparsity": 3, "sparsity_type": "loadings"}, "3 features per component"),
+    ],
+)
+def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
+    model = OPGDClassifier(1, init="lda", max_iter=5, tol=1, **settings).fit(*wine)
+    assert name_fitted_model(model).endswith(name)
+
+
+def test_frequencies_need_a_label_for_each_sample(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"178, 177"):
+        OPGDClassifier(1, sparsity=2, init="lda").fit(X, y).selection_frequencies(X, y[1:])
