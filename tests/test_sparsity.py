@@ -83,17 +83,20 @@ def test_order_agrees_with_regressions_on_the_samples(wine):
     X, y = wine
     order = OPGDClassifier(sparsity=3).fit(X, y).feature_order_
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    floors = RIDGE * _within_classes(X, y).var(axis=0)
+    noise = RIDGE * np.diag(_within_classes(X, y).var(axis=0))
     residuals, log_joint, selected = X, np.log(np.bincount(y) / len(y)), []
     while len(selected) < X.shape[1]:
         left = [j for j in range(X.shape[1]) if j not in selected]
-        added = {j: log_joint + _log_densities(residuals[:, j], y) for j in left}
-        best = max(left, key=lambda j: _rate(added[j], residuals[:, j], y))
+        added = {j: log_joint + _log_densities(residuals[:, j], y, noise[j, j]) for j in left}
+        best = max(left, key=lambda j: _rate(added[j], residuals[:, j], y, noise[j, j]))
         selected.append(best)
         log_joint = added[best]
         within = _within_classes(residuals, y)
-        slopes = within.T @ within[:, best] / len(X) / (within[:, best].var() + floors[best])
-        residuals = residuals - np.outer(residuals[:, best], slopes)
+        covariances = within.T @ within / len(X) + noise
+        change = np.eye(13) - np.outer(
+            covariances[best] / covariances[best, best], np.eye(13)[best]
+        )
+        residuals, noise = residuals @ change.T, change @ noise @ change.T
     assert order.tolist() == selected
 
 
@@ -101,20 +104,37 @@ def _within_classes(X, y):
     return np.concatenate([X[y == k] - X[y == k].mean(axis=0) for k in range(3)])
 
 
-def _class_variances(values, y):
-    variances = np.array([values[y == k].var() for k in range(3)])
+def _class_variances(values, y, noise):
+    variances = np.array([values[y == k].var() for k in range(3)]) + noise
     return (1 - SHRINKAGE) * variances + SHRINKAGE * (np.bincount(y) / len(y)) @ variances
 
 
-def _log_densities(values, y):
+def _log_densities(values, y, noise):
     means = [values[y == k].mean() for k in range(3)]
-    return norm.logpdf(values[:, None], means, np.sqrt(_class_variances(values, y)))
+    return norm.logpdf(values[:, None], means, np.sqrt(_class_variances(values, y, noise)))
 
 
-def _rate(log_joint, values, y):
+def _rate(log_joint, values, y, noise):
     shares, n = np.bincount(y) / len(y), np.arange(len(y))
-    information = np.log(values.var()) - shares @ np.log(_class_variances(values, y))
+    in_class = np.log(_class_variances(values, y, noise))
+    information = np.log(values.var() + noise) - shares @ in_class
     return log_softmax(log_joint, axis=1)[n, y].mean() + INFORMATION_WEIGHT / 2 * information
+
+
+def test_copies_of_a_selected_feature_come_late(wine):
+    X, y = wine
+    rng = np.random.default_rng(0)
+    near = X[:, 6] + 0.01 * X[:, 6].std() * rng.standard_normal(len(X))
+    twins = np.column_stack([X[:, 6], X, X[:, 6], near])
+    order = OPGDClassifier(1, sparsity=3, init="lda").fit(twins, y).feature_order_.tolist()
+    assert order[0] in (0, 15)  # of exact copies, the first
+    assert min(order.index(j) for j in {0, 7, 14, 15} - {order[0]}) >= 10
+
+
+def test_a_feature_that_is_constant_in_classes_is_the_first(wine):
+    X, y = wine
+    order = OPGDClassifier(1, sparsity=3, init="lda").fit(np.column_stack([X, y]), y).feature_order_
+    assert order[0] == 13
 
 
 def test_constant_features_are_never_selected(wine):
