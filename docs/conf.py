@@ -51,6 +51,7 @@ html_sidebars = {page: [] for page in alone}  # pages that have no neighbors to 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "gallery"
 ORDER = ["digits", "confusion", "vowel", "satellite", "two_classes", "subclasses", "loadings"]
 ORDER += [
+    "features",
     "tour",
     "calibration",
     "decisions",

@@ -88,6 +88,7 @@ MODELS = {
     "mda": (MixtureDiscriminantAnalysis(2, covariance_type="full", max_iter=500), SPECIES),
     "mda tied": (MixtureDiscriminantAnalysis({0: 1, 1: 2}, priors=[0.2, 0.3, 0.5]), Y),
     "lda": (ReducedRankLDA(1), SPECIES),
+    "sparse lda": (ReducedRankLDA(sparsity=2), SPECIES),
     "rda": (RegularizedDiscriminantAnalysis(0.3, gamma=0.1), SPECIES),
     "save": (SlicedAverageVariance(2, priors={0.0: 0.2, 1.0: 0.3, 2.0: 0.5}), Y * 1.0),
 }

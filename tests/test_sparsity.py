@@ -16,6 +16,7 @@ from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
 from opgd.core.engines import RowEngine
 from opgd.core.feature_order import INFORMATION_WEIGHT, RIDGE, SHRINKAGE
+from opgd.inspection.estimators import name_fitted_model
 
 
 @pytest.fixture(scope="module")
@@ -83,17 +84,20 @@ def test_order_agrees_with_regressions_on_the_samples(wine):
     X, y = wine
     order = OPGDClassifier(sparsity=3).fit(X, y).feature_order_
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    floors = RIDGE * _within_classes(X, y).var(axis=0)
+    noise = RIDGE * np.diag(_within_classes(X, y).var(axis=0))
     residuals, log_joint, selected = X, np.log(np.bincount(y) / len(y)), []
     while len(selected) < X.shape[1]:
         left = [j for j in range(X.shape[1]) if j not in selected]
-        added = {j: log_joint + _log_densities(residuals[:, j], y) for j in left}
-        best = max(left, key=lambda j: _rate(added[j], residuals[:, j], y))
+        added = {j: log_joint + _log_densities(residuals[:, j], y, noise[j, j]) for j in left}
+        best = max(left, key=lambda j: _rate(added[j], residuals[:, j], y, noise[j, j]))
         selected.append(best)
         log_joint = added[best]
         within = _within_classes(residuals, y)
-        slopes = within.T @ within[:, best] / len(X) / (within[:, best].var() + floors[best])
-        residuals = residuals - np.outer(residuals[:, best], slopes)
+        covariances = within.T @ within / len(X) + noise
+        change = np.eye(13) - np.outer(
+            covariances[best] / covariances[best, best], np.eye(13)[best]
+        )
+        residuals, noise = residuals @ change.T, change @ noise @ change.T
     assert order.tolist() == selected
 
 
@@ -101,20 +105,37 @@ def _within_classes(X, y):
     return np.concatenate([X[y == k] - X[y == k].mean(axis=0) for k in range(3)])
 
 
-def _class_variances(values, y):
-    variances = np.array([values[y == k].var() for k in range(3)])
+def _class_variances(values, y, noise):
+    variances = np.array([values[y == k].var() for k in range(3)]) + noise
     return (1 - SHRINKAGE) * variances + SHRINKAGE * (np.bincount(y) / len(y)) @ variances
 
 
-def _log_densities(values, y):
+def _log_densities(values, y, noise):
     means = [values[y == k].mean() for k in range(3)]
-    return norm.logpdf(values[:, None], means, np.sqrt(_class_variances(values, y)))
+    return norm.logpdf(values[:, None], means, np.sqrt(_class_variances(values, y, noise)))
 
 
-def _rate(log_joint, values, y):
+def _rate(log_joint, values, y, noise):
     shares, n = np.bincount(y) / len(y), np.arange(len(y))
-    information = np.log(values.var()) - shares @ np.log(_class_variances(values, y))
+    in_class = np.log(_class_variances(values, y, noise))
+    information = np.log(values.var() + noise) - shares @ in_class
     return log_softmax(log_joint, axis=1)[n, y].mean() + INFORMATION_WEIGHT / 2 * information
+
+
+def test_copies_of_a_selected_feature_come_late(wine):
+    X, y = wine
+    rng = np.random.default_rng(0)
+    near = X[:, 6] + 0.01 * X[:, 6].std() * rng.standard_normal(len(X))
+    twins = np.column_stack([X[:, 6], X, X[:, 6], near])
+    order = OPGDClassifier(1, sparsity=3, init="lda").fit(twins, y).feature_order_.tolist()
+    assert order[0] in (0, 15)  # of exact copies, the first
+    assert min(order.index(j) for j in {0, 7, 14, 15} - {order[0]}) >= 10
+
+
+def test_a_feature_that_is_constant_in_classes_is_the_first(wine):
+    X, y = wine
+    order = OPGDClassifier(1, sparsity=3, init="lda").fit(np.column_stack([X, y]), y).feature_order_
+    assert order[0] == 13
 
 
 def test_constant_features_are_never_selected(wine):
@@ -279,3 +300,39 @@ def test_restricted_moments_need_no_pass_over_the_samples(wine):
     theirs = alone.classes.mapped(alone.frame.roots.T)
     np.testing.assert_allclose(ours.means, theirs.means, atol=1e-12)
     np.testing.assert_allclose(ours.covariances, theirs.covariances, atol=1e-12)
+
+
+def test_a_dense_fit_forgets_the_order_of_a_sparse_one(wine):
+    model = OPGDClassifier(2, sparsity=3, init="lda").fit(*wine)
+    assert not hasattr(model.set_params(sparsity=0).fit(*wine), "feature_order_")
+    search = OPGDClassifierCV(1, sparsity=(2, 3), ridge=0.1, shrinkage=0, n_subclasses=1, cv=2)
+    search.fit(*wine).set_params(sparsity=None).fit(*wine)
+    assert not hasattr(search, "feature_order_")
+    assert not hasattr(search, "sparsity_path_")
+
+
+@pytest.mark.parametrize("sparsity", [0, 0.0])
+def test_a_sparsity_of_zero_is_a_candidate_with_all_features(wine, sparsity):
+    settings = {"ridge": 0.1, "shrinkage": 0, "n_subclasses": 1, "cv": 2}
+    model = OPGDClassifierCV(1, sparsity=(2, sparsity), **settings).fit(*wine)
+    assert model.sparsity_path_["n_features"].tolist() == [2, 13]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"sparsity": 0.5}, "6 features"),
+        ({"sparsity": 1}, "1 feature"),
+        ({"sparsity": 50}, "ridge auto"),
+        ({"sparsity": 3, "sparsity_type": "loadings"}, "3 features per component"),
+    ],
+)
+def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
+    model = OPGDClassifier(1, init="lda", max_iter=5, tol=1, **settings).fit(*wine)
+    assert name_fitted_model(model).endswith(name)
+
+
+def test_frequencies_need_a_label_for_each_sample(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"178, 177"):
+        OPGDClassifier(1, sparsity=2, init="lda").fit(X, y).selection_frequencies(X, y[1:])

@@ -19,7 +19,7 @@ from sklearn.discriminant_analysis import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import LeaveOneGroupOut
 
-from opgd import DataWarning, compare
+from opgd import DataWarning, OPGDClassifier, compare
 from opgd._base.posterior import normalize_log_joints
 from opgd.baselines import (
     CommonPrincipalComponents,
@@ -214,6 +214,28 @@ def test_all_that_is_lda_agrees_where_the_pooled_covariance_is_singular(how, bas
 def test_more_axes_than_lda_has_are_refused(iris):
     with pytest.raises(ValueError, match=r"n_components=3 is larger than n_classes - 1 = 2"):
         ReducedRankLDA(3).fit(*iris)
+
+
+@pytest.mark.parametrize("sparsity", [0.6, 3, 1])
+def test_sparse_lda_is_the_classifier_with_pooled_covariances(sparsity, wine):
+    X, y = wine
+    weights = 1.0 + (y == 1)
+    settings = {"shrinkage": 1, "ridge": 0, "init": "lda", "max_iter": 0}
+    n_components = min(2, round(13 * 0.4) if sparsity == 0.6 else sparsity)
+    expected = OPGDClassifier(n_components, sparsity=sparsity, **settings).fit(X, y, weights)
+    model = ReducedRankLDA(sparsity=sparsity).fit(X, y, weights)
+    assert np.array_equal(model.feature_order_, expected.feature_order_)
+    assert np.array_equal(model.get_support(), expected.get_support())
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-10)
+    columns = model.get_support(indices=True)
+    alone = ReducedRankLDA().fit(X[:, columns], y, weights)
+    np.testing.assert_allclose(model.components_[:, columns], alone.components_, rtol=1e-8)
+
+
+def test_without_sparsity_lda_is_dense_to_the_bit(wine):
+    dense, other = ReducedRankLDA().fit(*wine), ReducedRankLDA(sparsity=13).fit(*wine)
+    assert np.array_equal(dense.components_, other.components_)
+    assert not hasattr(dense, "feature_order_")
 
 
 # --- SAVE -------------------------------------------------------------------------------------
@@ -674,7 +696,11 @@ SHARES = [-0.1, 1.1, "some", None, True, np.nan]
 ITERATIONS = [-1, 1.5, "some", None, True]
 TOLERANCES = [0, -1e-3, "some", None, np.inf, np.nan]
 BAD_VALUES = {
-    ReducedRankLDA: {"n_components": [0, -1, 1.5, "two", [1], True, 3, 5], "priors": PRIORS},
+    ReducedRankLDA: {
+        "n_components": [0, -1, 1.5, "two", [1], True, 3, 5],
+        "sparsity": [-1, 1.0, "auto", None, True, np.nan],
+        "priors": PRIORS,
+    },
     RegularizedDiscriminantAnalysis: {"alpha": SHARES, "gamma": SHARES, "priors": PRIORS},
     SlicedAverageVariance: {"n_components": [0, -1, 1.5, "two", [1], True, 5], "priors": PRIORS},
     CommonPrincipalComponents: {

@@ -46,6 +46,7 @@ QUICKER = {
             "X, y = (rows[::2] for rows in load_breast_cancer(return_X_y=True))"
         ),
     },
+    "docs/user_guide/sparse.md": {'sparsity="auto", cv=3': "sparsity=(3, 8), cv=3"},
     "docs/user_guide/plots.md": {"n_bootstrap=20": "n_bootstrap=2"},
     "docs/user_guide/classification.md": {"    cancer.data, ": "    cancer.data.iloc[:, :10], "},
 }

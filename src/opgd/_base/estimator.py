@@ -10,17 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 from opgd._utils.features import validate_features
 from opgd.core.types import AnyArray
 
+OPTIONAL = ("_held_out", "feature_order_", "sparsity_path_")
+"""Fitted attributes that not every fit sets."""
+
 
 def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate `fit` so that a failure or an interrupt leaves the estimator unchanged.
 
-    Held-out samples of an earlier fit are dropped.
+    Attributes of an earlier fit that this one may not set are dropped.
     """
 
     @functools.wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.__dict__.copy()
-        self.__dict__.pop("_held_out", None)
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
         try:
             return method(self, *args, **kwargs)
         except BaseException:

@@ -3,7 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+)
 
 from opgd._fit.stable_features import SelectionFrequencies, count_selections
 from opgd._utils.blas import one_blas_thread
@@ -75,9 +79,8 @@ class StableSupportMixin(SupportMixin):
         rng = check_seed(random_state)
         estimator: Any = self
         X = estimator._check_rows(X)
+        check_consistent_length(X, y)
         classes, codes = encode_labels(y, np.ones(len(X), dtype=bool))
-        if len(codes) != len(X):
-            raise ValueError(f"y has {len(codes)} labels, but X has {len(X)} samples.")
         if len(classes) < 2:
             raise ValueError(f"y has only one class ({classes.tolist()[0]!r}).")
         with one_blas_thread():

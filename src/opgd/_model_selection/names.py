@@ -12,12 +12,13 @@ def name_model(params: Mapping[str, Any], rank: int, n_classes: int) -> str:
 
     Parameters
     ----------
-    params : parameters of OPGDClassifier
+    params : parameters of OPGDClassifier; `sparsity` is a number of features, or 0 for all
     rank : number of dimensions that the samples span
     n_classes : number of classes
     """
     count = int(params["n_components"])
-    rank = min(rank, params.get("sparsity") or rank)
+    if params.get("sparsity_type") != "loadings":
+        rank = min(rank, params.get("sparsity") or rank)
     is_searched = params.get("max_iter") != 0
     is_pooled = params["shrinkage"] == 1
     settings = _name_settings(params)
@@ -50,8 +51,15 @@ def _name_settings(params: Mapping[str, Any]) -> list[str]:
     shrinkage, ridge = params["shrinkage"], params["ridge"]
     names = [] if shrinkage in (0, 1) else [f"shrinkage {_format(shrinkage)}"]
     names += [] if ridge == 0 else [f"ridge {_format(ridge)}"]
-    n_features = params.get("sparsity")
-    return [*names, f"{n_features} features"] if n_features else names
+    return [*names, *_name_features(params)]
+
+
+def _name_features(params: Mapping[str, Any]) -> list[str]:
+    number = params.get("sparsity")
+    if not number:
+        return []
+    each = " per component" if params.get("sparsity_type") == "loadings" else ""
+    return [f"{number} feature{'s' if number != 1 else ''}{each}"]
 
 
 def _format(value: Any) -> str:

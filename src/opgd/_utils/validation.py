@@ -92,9 +92,9 @@ def check_sparsity(value: Any, *, word: str = "") -> float | int:
 
 
 def count_kept(sparsity: float | int, n_features: int) -> int:
-    """Return the number of features, at most `n_features`, that a sparsity keeps."""
+    """Return the number of features that a sparsity keeps, all of them if it is 0."""
     if isinstance(sparsity, Integral):
-        return min(int(sparsity), n_features)
+        return min(int(sparsity), n_features) if sparsity else n_features
     return max(1, round((1 - sparsity) * n_features))
 
 

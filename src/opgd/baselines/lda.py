@@ -1,4 +1,4 @@
-"""Reduced-rank linear discriminant analysis."""
+"""Linear discriminant analysis with reduced rank, and sparse."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
+from opgd._base.support import StableSupportMixin
 from opgd._fit.normal_form import normalize
 from opgd._fit.problem import pose
-from opgd._utils.validation import check_n_components
+from opgd._utils.validation import check_n_components, check_sparsity, count_kept
 from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.starts import lda_axes
 
 
-class ReducedRankLDA(ProjectionMixin, Baseline):
+class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
     r"""Linear discriminant analysis on its first components.
 
     The components are the leading eigenvectors of :math:`\Sigma_W^{-1} \Sigma_B`, the matrix of
@@ -26,6 +27,10 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
         \hat y(x) = \arg\max_k \log \pi_k
         - \tfrac{1}{2} \lVert V^\top x - V^\top \mu_k \rVert^2.
 
+    With `sparsity` this is sparse linear discriminant analysis: LDA on the features that
+    `OPGDClassifier` selects, in the same order. It equals ``OPGDClassifier(n_classes - 1,
+    shrinkage=1, ridge=0, init="lda", max_iter=0)`` with the same `sparsity`.
+
     Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
     missing at random; see the guide.
 
@@ -33,6 +38,9 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
     ----------
     n_components : int, default=None
         Number of components, at most ``min(n_features, n_classes - 1)``. None means all.
+    sparsity : float or int, default=0.0
+        Share of the features to remove from all components, a float from 0 (none) to below 1, or
+        number of features to keep, an int.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label.
@@ -45,7 +53,7 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
         As in `OPGDClassifier`.
     projected_means_, projected_variances_, n_components_
         As in `OPGDClassifier`.
-    n_features_in_, feature_names_in_
+    support_, feature_order_, n_features_in_, feature_names_in_
         As in `OPGDClassifier`.
 
     References
@@ -63,13 +71,27 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
 
     _allow_missing = True
 
-    def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        sparsity: float | int = 0.0,
+        priors: Any = None,
+    ) -> None:
         self.n_components = n_components
+        self.sparsity = sparsity
         self.priors = priors
 
+    def _check_parameters(self) -> None:
+        check_sparsity(self.sparsity)
+
     def _solve(self, task: Task) -> Solution:
+        prepared, attributes = task.prepared, {}
+        if self.sparsity:
+            attributes = {"feature_order_": prepared.feature_order}
+            prepared = prepared.restrict(count_kept(self.sparsity, self.n_features_in_))
         problem = pose(
-            task.prepared,
+            prepared,
             task.priors,
             covariance_type="diag",
             shrinkage=1.0,
@@ -86,4 +108,4 @@ class ReducedRankLDA(ProjectionMixin, Baseline):
         directions = normalize(problem, lda_axes(problem.classes, n_components))
         # class covariances are not used, so none needs regularization
         problem = replace(problem, borrowed=np.zeros_like(problem.borrowed))
-        return Solution(problem, directions, notes=notes)
+        return Solution(problem, directions, attributes, notes)

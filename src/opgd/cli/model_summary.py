@@ -79,8 +79,8 @@ def _collect_used(estimator: Any, encoder: Any) -> dict[str, Any]:
     if encoder is None:
         return {"columns_used": used}
     origins = {name: entry.column for entry in encoder.summary_ for name in entry.outputs}
-    columns = list(dict.fromkeys(origins[name] for name in used))
-    return {"columns_used": columns, "features_used": used}
+    columns = dict.fromkeys(origins[name] for name in used if name in origins)
+    return {"columns_used": list(columns), "features_used": used}
 
 
 def _collect_selection(summary: Any) -> dict[str, Any]:

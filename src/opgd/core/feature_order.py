@@ -29,7 +29,13 @@ INFORMATION_WEIGHT = 0.1
 SHRINKAGE = 0.3
 """Share of the pooled variance in the variance of each class."""
 RIDGE = 0.05
-"""Share of the variance of a feature that is added to it in regressions on it."""
+"""Share of the variance of a feature inside classes that is added to it, as noise of its own.
+
+What is left of a copy of a selected feature is then mostly noise, however small it is."""
+MIN_NOISE = 1e-12
+"""Variance that is added at least, to features that are constant in each class."""
+DIGITS = 10
+"""Number of decimals that are compared, so that the first of equal features is selected."""
 MAX_CANDIDATES = 1000
 """Number of features with the largest information of their own among which some are selected."""
 MAX_STEPS = 100
@@ -51,7 +57,7 @@ class LabeledRows:
 
 def screen_features(priors: FloatArray, means: FloatArray, variances: FloatArray) -> IntArray:
     """Return the features that vary, by their own information, from moments (K, p)."""
-    information = compute_information(priors, means, variances)
+    information = compute_information(priors, means, variances).round(DIGITS)
     return np.argsort(-information, kind="stable")[: np.sum(information > -np.inf)]
 
 
@@ -83,8 +89,10 @@ def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
     n_steps = min(MAX_STEPS, classes.means.shape[1])
     selection = _Selection(classes, sample, n_steps)
     for _ in range(n_steps):
-        selection.add(int(np.argmax(selection.rate())))
-    others = np.argsort(-selection.rate(), kind="stable")[: classes.means.shape[1] - n_steps]
+        selection.add(int(np.argmax(selection.rate().round(DIGITS))))
+    others = np.argsort(-selection.rate().round(DIGITS), kind="stable")[
+        : classes.means.shape[1] - n_steps
+    ]
     return np.concatenate([selection.selected, others]).astype(np.intp)
 
 
@@ -93,10 +101,10 @@ class _Selection:
 
     def __init__(self, classes: Moments, sample: LabeledRows, n_steps: int) -> None:
         n_classes, n_features = classes.means.shape
-        self.covariances, self.priors = classes.covariances, classes.priors
-        self.within = np.diag(classes.within)
+        noise = np.maximum(RIDGE * np.diag(classes.within), MIN_NOISE)
+        self.covariances, self.priors = classes.covariances + np.diag(noise), classes.priors
         self.means = classes.means.copy()  # (K, m), of residuals
-        self.variances = np.diagonal(classes.covariances, axis1=1, axis2=2).copy()  # (K, m)
+        self.variances = np.diagonal(self.covariances, axis1=1, axis2=2).copy()  # (K, m)
         self.sample, self.residuals = sample, sample.rows.T.copy()  # (m, n)
         self.log_joint = np.repeat(np.log(self.priors)[:, None], len(sample.labels), axis=1)
         self.selected: list[int] = []
@@ -139,7 +147,7 @@ class _Selection:
         self.log_joint = self._add_densities(np.array([feature]))[:, 0]
         covariances = self._residual_covariances(feature)
         pooled = self.priors @ covariances
-        slopes = pooled / (pooled[feature] + RIDGE * self.within[feature])
+        slopes = pooled / pooled[feature]
         self.variances += slopes * (slopes * covariances[:, feature, None] - 2.0 * covariances)
         self.means -= slopes * self.means[:, feature, None]
         self.residuals -= np.outer(slopes, self.residuals[feature])

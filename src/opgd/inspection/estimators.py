@@ -16,6 +16,7 @@ from opgd._base.gaussian import GaussianClassifier, GaussianModel
 from opgd._base.projection import ProjectionMixin
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd._model_selection.names import name_model
+from opgd._utils.validation import count_kept
 from opgd.classifier import OPGDClassifier
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import ProjectedGaussians
@@ -99,7 +100,12 @@ def name_fitted_model(estimator: Any) -> str:
         return str(estimator.summary_.model)
     if type(estimator) is not OPGDClassifier:
         return type(estimator).__name__
-    params = estimator.get_params(deep=False) | {"n_components": estimator.n_components_}
+    n_features = estimator.n_features_in_
+    n_kept = count_kept(estimator.sparsity, n_features)
+    params = estimator.get_params(deep=False) | {
+        "n_components": estimator.n_components_,
+        "sparsity": n_kept if n_kept < n_features else 0,
+    }
     return name_model(params, estimator._coordinates.rank, len(estimator.classes_))
 
 
