@@ -109,7 +109,8 @@ class OPGDClassifierCV(
         removed, an int the number of features that are kept; see `OPGDClassifier`. "auto" tries
         about 1.4 times as many features each time, from one to all, with inexpensive models, then
         numbers near the selected one. Of these, or of several numbers that are passed, the smallest
-        within one standard error of the best score is selected, whatever `rule` is. Features are
+        is selected whose score and Brier score are within one standard error of the best ones (of
+        the differences on held-out samples), whatever `rule` is. Features are
         ordered on the training samples of each split, so that held-out samples do not take part in
         the selection. `sparsity_path_` has the results.
     class_weight : dict, "balanced" or None, default=None

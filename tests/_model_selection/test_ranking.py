@@ -27,6 +27,7 @@ def make_model(errors, n_gaussians=2, n_parameters=10, loss=0.5, wrong=None):
                 1 - float(np.mean(part)),
                 float(np.mean(part)),
                 part,
+                part.astype(float),
                 losses,
                 100 * loss,
                 np.ones(100),

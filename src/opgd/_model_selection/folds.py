@@ -18,7 +18,7 @@ from opgd._model_selection.scores import FACTORED, METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import weigh_by_class
 from opgd.classifier import OPGDClassifier
-from opgd.core.calibration import compute_losses, raw_loss
+from opgd.core.calibration import brier_scores, compute_losses, raw_loss
 from opgd.core.engines import RowEngine
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -46,6 +46,7 @@ class Outcome:
     score: float
     error: float
     wrong: AnyArray  # (n,), whether each held-out sample is misclassified
+    brier: FloatArray  # (n,), squared distances of posteriors from the true classes
     losses: FloatArray  # sums of log-losses by temperature and share of the background
     raw_loss: float  # sum of log-losses without calibration
     weights: FloatArray  # (n,), of the held-out samples
@@ -297,6 +298,7 @@ class Fold:
             score,
             error,
             wrong,
+            brier_scores(log_joint, test.codes),
             compute_losses(log_joint, test.codes, weights, self.true_priors, self.n_total),
             raw_loss(log_joint, test.codes, weights),
             weights,

@@ -56,6 +56,11 @@ class Model:
         """Whether each of these samples is misclassified, (n,)."""
         return np.concatenate([outcome.wrong for outcome in self.outcomes])
 
+    @cached_property
+    def brier(self) -> FloatArray:
+        """Brier scores of these samples, (n,)."""
+        return np.concatenate([outcome.brier for outcome in self.outcomes])
+
     @property
     def error(self) -> float:
         """Return the mean error over splits."""
@@ -157,10 +162,7 @@ class Ranking:
         are the same for both models; of other scores, that over splits.
         """
         if self.by_accuracy:
-            differences = model.wrong.astype(float) - best.wrong
-            weights = best.weights / best.weight
-            mean = float(weights @ differences)
-            return mean <= np.sqrt(np.sum((weights * (differences - mean)) ** 2))
+            return within_error(model.wrong.astype(float) - best.wrong, best.weights)
         differences = self.split_scores(best) - self.split_scores(model)
         spread = differences.std() / np.sqrt(max(len(differences) - 1, 1))
         return bool(differences.mean() <= spread)
@@ -173,6 +175,13 @@ class Ranking:
     def _near(self, models: list[Model], best: Model, tolerance: float) -> list[Model]:
         near = [model for model in models if self.score(model) >= self.score(best) - tolerance]
         return near or [best]
+
+
+def within_error(differences: FloatArray, weights: FloatArray) -> bool:
+    """Return whether the mean of differences (n,) is at most its standard error."""
+    shares = weights / weights.sum()
+    mean = float(shares @ differences)
+    return bool(mean <= np.sqrt(np.sum((shares * (differences - mean)) ** 2)))
 
 
 def binomial_error(share: float, n_samples: float) -> float:

@@ -3,7 +3,7 @@
 Features are ordered on the training samples of each split by what they add to the separation of the
 classes (`opgd.core.feature_order`), so that a number of features determines which are used. A few
 inexpensive models are tried for each of several numbers, then for numbers near the best. The
-smallest number within one standard error of the best is selected.
+smallest number whose results are within one standard error of the best ones is selected.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opgd._model_selection.ranking import Model, Ranking, binomial_error
+from opgd._model_selection.ranking import Model, Ranking, binomial_error, within_error
 
 RATIO = 0.7
 """Ratio of successive numbers of features."""
@@ -75,9 +75,21 @@ class SparsityPath:
         return self.ranking.preferred(self.models[size])
 
     def select(self) -> int:
-        """Return the smallest number of features within one standard error of the best score."""
-        best = self.ranking.best([self.best(size) for size in self.models])
-        return min(s for s in self.models if self.ranking.is_near(self.best(s), best))
+        """Return the smallest number of features that is nearly as good as the best.
+
+        Neither the score nor the Brier score may be worse than the best ones of all numbers by
+        more than a standard error of the difference. Brier scores have less variance than errors.
+        """
+        models = {size: self.best(size) for size in self.models}
+        best = self.ranking.best(models.values())
+        sharpest = min(models.values(), key=lambda model: float(model.weights @ model.brier))
+        near = [
+            size
+            for size, model in models.items()
+            if self.ranking.is_near(model, best)
+            and within_error(model.brier - sharpest.brier, model.weights)
+        ]
+        return min(near, default=next(size for size, model in models.items() if model is best))
 
     def tabulate(self) -> dict[str, Any]:
         """Return the results by number of features, as arrays."""

@@ -84,6 +84,14 @@ def compute_losses(
     return losses
 
 
+def brier_scores(log_joint: FloatArray, codes: IntArray) -> FloatArray:
+    """Return the squared distance of each posterior from its true class, (n,), from 0 to 2."""
+    residuals = softmax(log_joint, axis=1)
+    residuals[np.arange(len(codes)), codes] -= 1.0
+    scores: FloatArray = np.einsum("nk,nk->n", residuals, residuals)
+    return scores
+
+
 def raw_loss(log_joint: FloatArray, codes: IntArray, weights: FloatArray) -> float:
     """Return the weighted sum of log-losses without calibration."""
     relative = log_joint - log_joint.max(axis=1, keepdims=True)
