@@ -141,7 +141,7 @@ def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
 
 def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequence[float]) -> str:
     """Return the columns with the largest coefficients on the first two axes."""
-    parts = []
+    parts: list[str] = []
     for axis in loadings[:2]:
         if parts and axis.axis < len(shares) and shares[axis.axis] < 0.005:
             break  # contributes nothing
