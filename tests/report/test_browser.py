@@ -23,6 +23,14 @@ CLASSES = np.array([ATTACK + "{{7*7}}", '=HYPERLINK("x")', "m" * 300])
 WIDTHS = (1280, 390)
 SELECTED = "() => [...opgdReport.rows.state.selected].sort((a, b) => a - b)"
 SHOWN = "() => opgdReport.rows.visibleParts().map(part => part.code).sort()"
+OVERLAPS = """() => [...document.querySelectorAll(".controls, .selection")].flatMap((bar) => {
+    const boxes = [...bar.querySelectorAll("select, button, input")].map((node) =>
+        [node.id || node.textContent, node.getBoundingClientRect()]);
+    const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+        && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    return boxes.flatMap(([first, a], i) => boxes.slice(i + 1)
+        .filter(([, b]) => meet(a, b)).map(([second]) => `${first} and ${second}`));
+})"""
 PIXELS = """() => {
     const area = opgdReport.scatter.chart.canvas.getBoundingClientRect();
     const [xs, ys] = opgdReport.scatter.pixels();
@@ -71,11 +79,12 @@ def test_page_opens_and_names_are_text(tab):
     assert {symbol.removesuffix("-open") for symbol in SYMBOLS} <= set(shapes)
 
 
-def test_nothing_is_wider_than_the_window(tab):
+def test_nothing_is_wider_than_the_window_or_covers_another_control(tab):
     for width in WIDTHS:
         tab.page.set_viewport_size({"width": width, "height": 900})
         tab.settle()
         assert tab.ask("() => document.documentElement.scrollWidth") <= width
+        assert tab.ask(OVERLAPS) == []
     tab.page.set_viewport_size({"width": 1280, "height": 900})
 
 

@@ -18,7 +18,7 @@ from opgd.inspection.tables import ListedRow, PredictedRows
 from opgd.inspection.wrong_rows import list_wrong_rows
 from opgd.report.rows import get_row_names
 from opgd.report.usual import Contest, compare_with_usual
-from opgd.report.words import is_imbalanced, join
+from opgd.report.words import MIN_COMPARED, is_imbalanced, join
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Performance:
     def imbalanced(self) -> bool:
         """Whether the largest class has several times as many rows as the smallest."""
         return self.evaluation is not None and is_imbalanced(self.evaluation)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether enough rows were tested to call a difference between methods clear."""
+        return self.evaluation is not None and self.evaluation.n_rows >= MIN_COMPARED
 
 
 def assess(

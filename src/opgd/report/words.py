@@ -11,6 +11,8 @@ from opgd.inspection.text import shorten
 from opgd.report.usual import OURS
 
 MAX_NAMES = 6
+MIN_COMPARED = 30
+"""With fewer tested rows, differences between methods are not described."""
 IMBALANCE = 3.0
 """Ratio of the largest to the smallest class from which classes are imbalanced."""
 
@@ -96,6 +98,8 @@ def describe_comparison(methods: list[MethodSummary], n_rows: int) -> str:
     others = [method for method in methods if method.name != OURS and method.n_splits]
     if not others or len(others) == len(methods):
         return ""
+    if n_rows < MIN_COMPARED:
+        return f"{count(n_rows, 'row')} are too few to compare it with other methods."
     if any(method.low != method.low for method in others):  # a single test set has no intervals
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
@@ -137,8 +141,10 @@ def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
 
 def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequence[float]) -> str:
     """Return the columns with the largest coefficients on the first two axes."""
-    parts = []
+    parts: list[str] = []
     for axis in loadings[:2]:
+        if parts and axis.axis < len(shares) and shares[axis.axis] < 0.005:
+            break  # contributes nothing
         names = [shorten(columns[j], 30) for j in axis.columns[:3]]
         share = f" ({shares[axis.axis]:.0%} of the separation)" if axis.axis < len(shares) else ""
         parts.append(f"axis {axis.axis + 1}{share} depends mostly on {join(names)}")

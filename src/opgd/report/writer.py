@@ -57,7 +57,7 @@ def write_report(
         (if it is a pandas Series) or of the classes.
     X_test, y_test : array-likes of shape (n_test, n_features) and (n_test,), default=None
         Test set, not used to fit the estimator. If passed, error, log-loss and calibration are
-        computed on it instead of by cross-validation.
+        computed on it instead of by cross-validation, and its samples are drawn too.
     cv : int, default=5
         Number of cross-validation folds, used without a test set. A clone of the estimator (of
         `best_estimator_`, if it has one), and of the steps of a Pipeline, is fitted for each fold.

@@ -100,11 +100,11 @@ report.rows = (() => {
   const onChange = (listener) => listeners.push(listener);
   const visibleParts = () => parts(state.coloring).filter(({ code }) => state.coloring.kind !== "groups" || !state.shown || state.shown.has(code));
 
-  // While something moves, one of so many rows is drawn.
+  // The step between the rows that are drawn: larger while something moves.
   const quickStep = () => (report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1);
 
   // Draw the visible rows at the given pixels; rows that are not selected are faint if some are.
-  // Rows without finite pixels are left out. With `onlySelected`, the others are not drawn at all.
+  // Rows without finite pixels are omitted. With `onlySelected`, the others are not drawn at all.
   function paint(pen, xs, ys, onlySelected = false) {
     const opacity = n > 20000 ? 0.45 : n > 4000 ? 0.65 : 0.88, edge = n > 4000 ? null : style("--edge");
     const step = quickStep();

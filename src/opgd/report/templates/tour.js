@@ -130,7 +130,7 @@ report.tour = (() => {
     }
   }
   // Write a label next to the tip of an arrow, at the first place where it covers no other label and no tip. A line leads
-  // to a label that is farther away. Labels without a place are left out, except that of the selected column.
+  // to a label that is farther away. Labels without a place are omitted, except that of the selected column.
   const STEPS = [0, 14, -14, 28, -28, 42, -42, 56, -56];
   function placeLabel(pen, s, taken, text, x, y, angle, color, always) {
     const width = report.draw.measure(text, 12, 600) + 6, right = Math.cos(angle) >= 0;

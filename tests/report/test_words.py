@@ -1,0 +1,33 @@
+"""Sentences of the first screen."""
+
+import pytest
+
+from opgd.inspection.comparison import summarize_methods
+from opgd.report.usual import OURS
+from opgd.report.words import describe_comparison
+
+
+def make_methods(ours, other):
+    methods = {OURS: ours, "other": other}
+    table = {"method": [], "split": [], "error": []}
+    for name, errors in methods.items():
+        table["method"] += [name] * len(errors)
+        table["split"] += list(range(len(errors)))
+        table["error"] += errors
+    return summarize_methods(table, reference=OURS)
+
+
+@pytest.mark.parametrize(
+    ("ours", "other", "n_rows", "words"),
+    [
+        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "clearly better than other"),
+        ([0.1, 0.11, 0.1], [0.05, 0.2, 0.1], 300, "not clearly different from other"),
+        ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], 20, "too few to compare"),
+        ([0.04], [0.02], 90, "90 test rows this is not a clear difference"),
+        ([0.04], [0.02], 9000, "2.0 percentage points higher than that of the best other method"),
+    ],
+)
+def test_differences_are_called_clear_if_they_exceed_chance(ours, other, n_rows, words):
+    sentence = describe_comparison(make_methods(ours, other), n_rows)
+    assert words in sentence
+    assert ("not a clear" in sentence) == (n_rows == 90)
