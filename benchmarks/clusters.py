@@ -60,10 +60,9 @@ def read_raw(section: str) -> pd.DataFrame:
     return raw[raw["section"] == section]
 
 
-def record(
-    section: str, tasks: Sequence[tuple[str, int, str, Measure]], console: Console
-) -> pd.DataFrame:
+def record(section: str, tasks: Sequence[tuple[str, int, str, Measure]]) -> pd.DataFrame:
     """Measure what is missing of (table, seed, method, measure); return the results of all."""
+    progress = Console(stderr=True)
     raw = read_raw(section)
     done = set(zip(raw["table"], raw["seed"], raw["method"], strict=True))
     for table, seed, method, measure in tasks:
@@ -80,7 +79,7 @@ def record(
         line = {"section": section, "table": table, "seed": seed, "method": method, **result}
         with RAW.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        console.print(f"{table} {seed} {method} {result}", style="dim")
+        progress.print(f"{table} {seed} {method} {result}", style="dim")
     raw = read_raw(section)
     keys = {task[:3] for task in tasks}
     return raw[[key in keys for key in zip(raw["table"], raw["seed"], raw["method"], strict=True)]]
@@ -140,7 +139,7 @@ def show_numbers(console: Console, cases: list[Case] = CASES) -> bool:
         for case in cases
         for seed in (JUDGING_SEEDS[:1] if method == "mclust" else JUDGING_SEEDS)
     ]
-    raw = record("numbers", tasks, console)
+    raw = record("numbers", tasks)
     table, right, far = make_table(["case"], methods), {}, {}
     for case in cases:
         of_case = raw[raw["table"] == case.name]
@@ -160,10 +159,10 @@ def show_numbers(console: Console, cases: list[Case] = CASES) -> bool:
     means = raw.groupby("method")["ari"].mean()
     table.add_row("mean adjusted Rand index", *[f"{means[method]:.1f}" for method in methods], "")
     how = (
-        f"Numbers of clusters selected on {len(JUDGING_SEEDS)} seeds, with noise=True where there "
-        f"are outliers. Bounds: right {LEAST_RIGHT:.0%}, off by more than one {MOST_FAR:.0%}. "
-        f"Others: 1 to {MAX_CLUSTERS}, standardized; GaussianMixture and mclust by BIC, mclust on "
-        f"one seed.{_remark(raw)}"
+        f"Numbers of clusters selected on {len(JUDGING_SEEDS)} seeds (mclust: one), with "
+        f"noise=True where there are outliers. Bounds: right {LEAST_RIGHT:.0%}, off by more than "
+        f"one {MOST_FAR:.0%}. Others: 1 to {MAX_CLUSTERS}, standardized; GaussianMixture and "
+        f"mclust by BIC.{_remark(raw)}"
     )
     show(console, "Number of clusters", table, how)
     return kept
@@ -195,7 +194,7 @@ def _show_sets(console: Console, section: str, names: list[str]) -> bool:
         for method in methods
         for name in names
     ]
-    raw = record(section, tasks, console)
+    raw = record(section, tasks)
     wide = raw.pivot(index="table", columns="method", values="ari").loc[names, methods]
     numbers = raw.pivot(index="table", columns="method", values="n_clusters")
     silent = raw[(raw["method"] == OWN) & (raw["silent"] == 1)]["table"].tolist()
@@ -257,7 +256,7 @@ def show_given(console: Console) -> bool:
         for rival in rivals
         for name in names
     ]
-    raw = record("given-clusters", tasks, console)
+    raw = record("given-clusters", tasks)
     own = raw[raw["method"] == OWN].pivot_table(index="table", columns="seed", values="ari")
     starts = raw[raw["method"] == OWN].groupby("table")["start"].mean()
     others = raw[raw["method"] != OWN].pivot(index="table", columns="method", values="ari")

@@ -18,7 +18,7 @@ from rich.text import Text
 from threadpoolctl import threadpool_limits
 
 PACKAGES = ["opgd", "numpy", "scipy", "scikit-learn"]
-MIN_WIDTH = 108
+MIN_WIDTH = 124
 """Characters that the widest table needs; a narrower terminal would lose digits."""
 
 Section = Callable[[Console], bool]

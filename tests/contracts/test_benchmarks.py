@@ -7,7 +7,16 @@ from sklearn.datasets import load_wine
 pytest.importorskip("psutil")
 pytest.importorskip("benchmarks")  # not in source distributions
 
-from benchmarks import cluster, decision_costs, decision_sets, growth, passes, peers
+from benchmarks import (
+    cluster,
+    decision_costs,
+    decision_sets,
+    growth,
+    ks_kernels,
+    noise,
+    passes,
+    peers,
+)
 from benchmarks.harness import OtherWork, scaled
 from benchmarks.kernel import Shape
 from benchmarks.rows import Recipe
@@ -108,3 +117,21 @@ def test_own_work_is_not_that_of_others(monkeypatch):
 def test_peers_evaluate_the_same_objective(name):
     pytest.importorskip("torch")
     assert set(peers.measure_times(Shape(500, 6, 2, 3), name)) == {"opgd", name}
+
+
+def test_samples_without_densities_have_the_priors():
+    joints = np.log([[0.3, 0.1], [0.1, 0.4]])
+    unknown = np.full((1, 2), -np.inf)
+    priors, codes = np.array([0.75, 0.25]), np.array([0, 0, 0])
+    error, log_loss = ks_kernels.measure_joints(np.vstack([joints, unknown]), codes, priors)
+    assert error == pytest.approx(1 / 3)
+    assert log_loss == pytest.approx(-np.mean(np.log([0.75, 0.2, 0.75])))
+
+
+def test_outliers_are_added_within_the_ranges(rng):
+    X = rng.normal(size=(200, 3))
+    mixed, outlying = noise.add_outliers(X, 0)
+    np.testing.assert_array_equal(mixed[~outlying], X)
+    assert outlying.sum() == 10
+    assert np.all(mixed >= X.min(axis=0))
+    assert np.all(mixed <= X.max(axis=0))
