@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
+import opgd
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, compare
+from opgd._utils.labels import check_n_classes, encode_among
 from opgd.baselines import ReducedRankLDA
 
 X, CODES = load_iris(return_X_y=True)
@@ -171,3 +173,28 @@ def test_groups_and_initial_clusters_have_the_same_rules():
         OPGDMixture(3, init=groups).fit(X)
     with pytest.raises(ValueError, match=r"init has labels of several types \(int, str\)"):
         OPGDMixture(3, init=pick(["1", 1, 2])).fit(X)
+
+
+def test_codes_of_integers_do_not_depend_on_hashes():
+    """Multiples of 2^61 - 1 have the same hash; a dict would compare each with all."""
+    classes = np.array([(2**61 - 1) * k for k in range(10, 4000)], dtype=object)
+    labels = np.concatenate([classes[::-1], np.array([7, 2**61 - 1, None], dtype=object)])
+    codes = encode_among(labels, classes, None)
+    expected = [*range(len(classes) - 1, -1, -1), -1, -1, -1]
+    assert codes.tolist() == expected
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes is greater")
+@pytest.mark.parametrize("name", ["OPGDClassifier", "OPGDClassifierCV", "OPGDSemiSupervised"])
+def test_a_class_of_each_sample_is_refused_beyond_what_can_be_estimated(name):
+    X, y = np.random.default_rng(0).normal(size=(20_000, 3)), np.arange(20_000)
+    message = r"20000 classes in 20000 labeled samples, 1\.0 per class.*at least 5"
+    with pytest.raises(ValueError, match=message):
+        getattr(opgd, name)().fit(X, y)
+
+
+def test_many_classes_with_enough_samples_are_classes():
+    check_n_classes(4000, 20_000)
+    check_n_classes(2000, 2000)
+    with pytest.raises(ValueError, match="4001 classes"):
+        check_n_classes(4001, 20_000)

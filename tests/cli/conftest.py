@@ -21,10 +21,10 @@ def wine_folder(tmp_path_factory):
 
 @pytest.fixture
 def files(wine_folder, tmp_path, monkeypatch):
-    """The working folder, with links to the tables and the model of wine."""
+    """The working folder, with the tables and the model of wine."""
     monkeypatch.chdir(tmp_path)
     for path in wine_folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
+        shutil.copy(path, tmp_path)  # links are never replaced
     return tmp_path
 
 

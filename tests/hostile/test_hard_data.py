@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from opgd import (
@@ -16,7 +17,10 @@ from opgd import (
     OPGDMixture,
     OPGDSemiSupervised,
 )
+from opgd._fit.refinement import next_clusters
+from opgd.baselines import AlternatingComponents
 from opgd.core import coordinates
+from opgd.core.moments import Moments
 
 
 @pytest.fixture
@@ -308,3 +312,35 @@ def test_columns_that_are_no_numbers_are_named(estimator):
 def test_a_wrong_word_is_answered_with_the_right_one(estimator, iris):
     with pytest.raises(ValueError, match="shrinkage must be 'auto' or a number from 0 to 1"):
         estimator(shrinkage="aut").fit(*iris)
+
+
+@pytest.mark.parametrize("options", [{}, {"regularization": 0}, {"covariance_type": "full"}])
+def test_a_cluster_that_dies_ends_the_rounds(options, iris, monkeypatch):
+    """Posteriors of a cluster can underflow for all samples, which then has no moments."""
+
+    def without_last(refined):
+        clusters = next_clusters(refined)
+        present = np.arange(clusters.n_groups) < clusters.n_groups - 1
+        empty = np.where(present, clusters.weights, 0.0), present * clusters.square_weights
+        means = np.where(present[:, None], clusters.means, 0.0)
+        return Moments(*empty, means, np.where(present[:, None, None], clusters.covariances, 0.0))
+
+    first = OPGDMixture(3, n_rounds=1, random_state=0, **options).fit(iris[0])
+    monkeypatch.setattr("opgd._fit.mixture_fit.next_clusters", without_last)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = OPGDMixture(3, n_rounds=4, random_state=0, **options).fit(iris[0])
+    np.testing.assert_array_equal(model.predict_proba(iris[0]), first.predict_proba(iris[0]))
+    assert model.n_rounds_ == 1
+
+
+@pytest.mark.parametrize("n_seeds", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_alternating_components_of_a_single_feature_are_finite(n_seeds):
+    for seed in range(n_seeds):
+        rng = np.random.default_rng(seed)
+        y = np.arange(rng.integers(20, 100)) % 2
+        X = rng.normal(size=(len(y), 1)) + y[:, None] * rng.uniform(0, 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = AlternatingComponents().fit(X, y)
+        assert np.all(np.isfinite(model.predict_log_proba(X)))

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._utils.features import validate_features
+from opgd._utils.warnings import keep_filters
 from opgd.core.types import AnyArray
 
 OPTIONAL = ("_held_out", "feature_order_", "sparsity_path_")
@@ -26,7 +27,8 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         try:
-            return method(self, *args, **kwargs)
+            with keep_filters():
+                return method(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -56,4 +58,5 @@ class BaseModel(BaseEstimator):
     def _check_rows(self, X: Any) -> AnyArray:
         """Return validated samples; raise an error if the estimator is not fitted."""
         check_is_fitted(self)
-        return validate_features(self, X, reset=False, allow_nan=self._allow_missing)
+        with keep_filters():
+            return validate_features(self, X, reset=False, allow_nan=self._allow_missing)

@@ -12,8 +12,8 @@ from opgd._dask.lazy import compute_eagerly, support_dask
 from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
 from opgd._utils.labels import (
+    encode_classes,
     encode_known_labels,
-    encode_labels,
     encode_true_labels,
     to_label_array,
 )
@@ -47,9 +47,9 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         X, labels = self._check_X_y(X, y)
         weights = check_sample_weight(sample_weight, X)
         if weights is None or np.all(weights):
-            return X, *encode_labels(labels), weights
+            return X, *encode_classes(labels), weights
         present = weights > 0  # a class whose weights are all 0 is not a class
-        return X[present], *encode_labels(labels, present), weights[present]
+        return X[present], *encode_classes(labels, present), weights[present]
 
     def _check_X_y(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:  # noqa: N802
         """Validate X and convert y; missing labels and labels of several types are not refused."""

@@ -153,6 +153,8 @@ def run_rounds(
         if is_same or len(rounds) == settings.n_rounds:
             return rounds
         clusters, start = next_clusters(refined), orthonormalize(refined.directions)
+        if not np.all(clusters.weights > 0):  # a cluster without samples has no moments
+            return rounds
 
 
 def make_initial_components(

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from opgd._model_selection.folds import Sample
 from opgd._utils.labels import (
     check_no_missing,
-    encode_labels,
+    encode_classes,
     make_split_labels,
     to_label_array,
 )
@@ -84,7 +84,7 @@ def make_sample(
             for use, values in metadata.items()
         }
         is_used = np.ones(len(y), dtype=bool)
-    classes, used_codes = encode_labels(y, is_used)
+    classes, used_codes = encode_classes(y, is_used)
     codes = np.zeros(len(y), dtype=np.intp)
     codes[is_used] = used_codes
     check_classes(classes, codes)

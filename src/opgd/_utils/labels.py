@@ -18,6 +18,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from opgd._utils.columns import classify_dtype, compute_lazy, fill_masked, is_missing_type
 from opgd.core.types import AnyArray, IntArray
 
+MAX_JOINTS = 2**22
+"""Number of joint densities (samples times classes) up to which classes may have single samples."""
+MIN_PER_CLASS = 5
+"""Minimum number of samples per class, on average, beyond `MAX_JOINTS`."""
 MAX_EXACT = 2**53
 """Integers up to this number are exact in float64."""
 
@@ -168,6 +172,27 @@ def encode_labels(labels: AnyArray, present: AnyArray | None = None) -> tuple[An
     return _find_classes(labels)
 
 
+def encode_classes(labels: AnyArray, present: AnyArray | None = None) -> tuple[AnyArray, IntArray]:
+    """Return the same as `encode_labels`; raise ValueError for too many classes.
+
+    Work and results grow with samples times classes, that is with the square of the table if every
+    sample has a class of its own, from which nothing can be estimated.
+    """
+    classes, codes = encode_labels(labels, present)
+    check_n_classes(len(classes), len(codes))
+    return classes, codes
+
+
+def check_n_classes(n_classes: int, n_samples: int) -> None:
+    """Raise ValueError if there are too many classes for the number of labeled samples."""
+    if n_classes * n_samples > MAX_JOINTS and n_samples < MIN_PER_CLASS * n_classes:
+        raise ValueError(
+            f"y has {n_classes} classes in {n_samples} labeled samples, "
+            f"{n_samples / n_classes:.1f} per class; so many classes need at least "
+            f"{MIN_PER_CLASS} samples per class on average. Check that y contains class labels."
+        )
+
+
 def encode_groups(groups: Any, name: str) -> tuple[AnyArray, IntArray]:
     """Return sorted groups, such as initial clusters, and the code of every sample's group."""
     labels = to_label_array(groups, name)
@@ -283,7 +308,7 @@ def encode_partly_labeled(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, I
             known = np.array(known.tolist())
     codes = np.full(len(labels), -1, dtype=np.intp)
     check_no_missing(labels, ~missing)
-    classes, codes[~missing] = encode_labels(known)
+    classes, codes[~missing] = encode_classes(known)
     if len(classes) == 1 and missing.any():
         raise ValueError(
             f"Only one class ({classes.tolist()[0]!r}) is labeled. If -1 is a class, pass another "
@@ -294,8 +319,10 @@ def encode_partly_labeled(labels: AnyArray, unlabeled: Any) -> tuple[AnyArray, I
 
 def encode_among(labels: AnyArray, classes: AnyArray, unlabeled: Any) -> IntArray:
     """Return the codes of labels among the classes, -1 for missing labels and other classes."""
-    places = {label: code for code, label in enumerate(classes.tolist())}
     missing = is_missing(labels, unlabeled)
+    if _are_large_integers(labels[~missing]) and _are_large_integers(classes):
+        return _search_integers(labels, classes, missing)
+    places = {label: code for code, label in enumerate(classes.tolist())}
     if labels.dtype.kind == classes.dtype.kind == "M":
         labels = labels.astype(classes.dtype)
     return np.array(
@@ -305,6 +332,21 @@ def encode_among(labels: AnyArray, classes: AnyArray, unlabeled: Any) -> IntArra
         ],
         dtype=np.intp,
     )
+
+
+def _are_large_integers(labels: AnyArray) -> bool:
+    """Return whether labels are integers of any size, whose hashes can be made to collide."""
+    return labels.dtype == object and all(type(label) is int for label in labels)
+
+
+def _search_integers(labels: AnyArray, classes: AnyArray, missing: AnyArray) -> IntArray:
+    """Return the codes of integers by bisection, which hashes cannot slow down."""
+    codes = np.full(len(labels), -1, dtype=np.intp)
+    known = np.flatnonzero(~missing)
+    found = np.minimum(np.searchsorted(classes, labels[known]), len(classes) - 1)
+    equal = classes[found] == labels[known]
+    codes[known] = np.where(equal, found, -1)
+    return codes
 
 
 def is_missing(labels: AnyArray, unlabeled: Any) -> AnyArray:

@@ -10,7 +10,7 @@ from opgd._base.posterior import PosteriorMixin
 from opgd._fit.problem import Prepared, prepare
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_priors
-from opgd._utils.warnings import DataWarning, warn_caller
+from opgd._utils.warnings import DataWarning, keep_filters, warn_caller
 from opgd.core.engines import RowEngine
 from opgd.core.moments import MIN_SIZE
 from opgd.core.regularization import Whitening, whiten_classes
@@ -82,7 +82,7 @@ class PosteriorClassifier(PosteriorMixin, BaseModel):
         """Return log(pi_k f_k) of each sample and class, (n, K)."""
         X = self._check_rows(X)
         log_priors = np.log(self.priors_) + self._log_prior_ratios(priors)
-        with one_blas_thread():
+        with one_blas_thread(), keep_filters():
             return self._log_densities(X) + log_priors
 
     def _check_parameters(self) -> None:

@@ -14,6 +14,8 @@ from opgd.core.scoring import log_density
 from opgd.core.targets import Targets
 from opgd.core.types import FloatArray
 
+MANY_GAUSSIANS = 100
+"""Number of Gaussians above which blocks are smaller, so that their log joints fit into memory."""
 AxisDensity = Callable[[int], FloatArray]
 """Map a component to log densities (C, n) of a block, in a buffer that the next call overwrites."""
 
@@ -100,7 +102,8 @@ class Objective:
 
             return np.array([value(log_densities) for log_densities in choices(density)])
 
-        means: FloatArray = self.engine.sum(block_values) / self.engine.total_weight
+        sums: FloatArray = self.engine.sum(block_values, width=joint_width(len(factors)))
+        means: FloatArray = sums / self.engine.total_weight
         return means
 
     def value_and_gradient(self, directions: FloatArray) -> tuple[float, FloatArray]:
@@ -111,7 +114,7 @@ class Objective:
         components = directions @ self.whitener.T
         sums = self.engine.sum(
             lambda block: block_sums(block, components, theta, form, targets),
-            width=2 * theta.shape[1],
+            width=max(2 * theta.shape[1], joint_width(len(theta))),
         )
         by_mean, by_variance = self.form.moment_slopes(sums.statistics, gaussians)
         gradient = sums.row_slopes @ self.whitener
@@ -123,6 +126,14 @@ class Objective:
             penalty, slope = self.penalty.value_and_gradient(directions)
             value, gradient = value + penalty, gradient + slope
         return value, gradient
+
+
+def joint_width(n_gaussians: int) -> int:
+    """Return the buffer cells per row of log joints, as in `Engine.sum`; few Gaussians need none.
+
+    Blocks of other sizes would change the last digits of sums.
+    """
+    return 3 * n_gaussians if n_gaussians > MANY_GAUSSIANS else 0
 
 
 def sum_densities(density: AxisDensity, axes: Iterable[int]) -> FloatArray:
