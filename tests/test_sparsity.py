@@ -332,6 +332,16 @@ def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
     assert name_fitted_model(model).endswith(name)
 
 
+def test_frequencies_of_dask_input(wine):
+    da = pytest.importorskip("dask.array")
+    X, y = (da.from_array(values, chunks=60) for values in wine)
+    model = OPGDClassifier(1, sparsity=3, init="lda").fit(*wine)
+    lazy, here = (
+        model.selection_frequencies(*data, n_resamples=3, random_state=0) for data in [(X, y), wine]
+    )
+    assert np.array_equal(lazy.frequencies, here.frequencies)
+
+
 def test_frequencies_need_a_label_for_each_sample(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"178, 177"):
