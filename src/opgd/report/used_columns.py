@@ -93,8 +93,8 @@ def _describe_choice(path: FeaturePath) -> list[str]:
         )
     return [
         *sentences,
-        "This is the smallest number of those compared whose error cannot be distinguished from "
-        "the lowest (within one standard error of the difference).",
+        "This is the smallest number of those compared whose predictions and probabilities are "
+        "nearly as good as the best (within one standard error of the difference).",
     ]
 
 
