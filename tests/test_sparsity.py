@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save_model
+from opgd._fit import stable_features
 from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
 from opgd.core.engines import RowEngine
@@ -330,6 +331,35 @@ def test_a_sparsity_of_zero_is_a_candidate_with_all_features(wine, sparsity):
 def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
     model = OPGDClassifier(1, init="lda", max_iter=5, tol=1, **settings).fit(*wine)
     assert name_fitted_model(model).endswith(name)
+
+
+def test_frequencies_of_dask_input(wine):
+    da = pytest.importorskip("dask.array")
+    X, y = (da.from_array(values, chunks=60) for values in wine)
+    model = OPGDClassifier(1, sparsity=3, init="lda").fit(*wine)
+    lazy, here = (
+        model.selection_frequencies(*data, n_resamples=3, random_state=0) for data in [(X, y), wine]
+    )
+    assert np.array_equal(lazy.frequencies, here.frequencies)
+
+
+def test_groups_do_not_depend_on_the_blocks_of_correlations(monkeypatch):
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((200, 4))
+    X = np.repeat(shared, 5, axis=1) + 0.3 * rng.standard_normal((200, 20))
+    X = X[:, rng.permutation(20)]
+    prepared = prepare(RowEngine(X, np.arange(200) % 2), 2)
+    groups = stable_features.group_features(prepared)
+    assert sorted(np.bincount(groups)) == [5, 5, 5, 5]
+    expected = np.abs(np.corrcoef(X.T)) > stable_features.SAME_GROUP
+    assert np.array_equal(groups[:, None] == groups, expected)
+    monkeypatch.setattr(stable_features, "BLOCK_CELLS", 60)
+    assert np.array_equal(stable_features.group_features(prepared), groups)
+
+
+def test_more_components_than_selected_features_are_reduced(wine):
+    with pytest.warns(UserWarning, match="The selected features vary in 1 dimension only"):
+        assert OPGDClassifier(2, sparsity=1).fit(*wine).n_components_ == 1
 
 
 def test_frequencies_need_a_label_for_each_sample(wine):

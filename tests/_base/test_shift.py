@@ -191,6 +191,21 @@ def test_tables_have_names(covariance_type):
     np.testing.assert_allclose(drift.features["shift"], 0.0, atol=0.02)
 
 
+def test_drift_of_features_that_are_not_used_is_not_reported():
+    iris = load_iris(as_frame=True)
+    model = OPGDClassifier(1, sparsity=2).fit(iris.data, iris.target)
+    used = iris.data.columns[model.get_support()]
+    drift, alone = (
+        fitted.drift(iris.data[columns] + 1.0)
+        for fitted, columns in [
+            (model, iris.data.columns),
+            (OPGDClassifier(1).fit(iris.data[used], iris.target), used),
+        ]
+    )
+    assert drift.features["feature"].tolist() == used.tolist()
+    np.testing.assert_allclose(drift.features["shift"], alone.features["shift"], rtol=1e-6)
+
+
 def test_dask_input_is_computed(fitted, rng):
     da = pytest.importorskip("dask.array")
     X = draw(rng, [50, 50, 50])[0]

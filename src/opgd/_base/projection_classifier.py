@@ -119,6 +119,8 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             n_requested = (
                 len(self.init) if is_array else default_n_components(rank, len(problem.priors))
             )
+        if getattr(self, "sparsity", 0) and len(problem.frame.left_out):
+            return limit_n_components(n_requested, rank, "The selected features vary")
         return limit_n_components(n_requested, rank)
 
     def _make_starts(

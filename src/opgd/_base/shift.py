@@ -61,9 +61,10 @@ class Drift:
     Attributes
     ----------
     features : dict of ndarrays of shape (n_features,)
-        "feature", the name; "shift", the difference between the mean of the new samples and the
-        expected one, in expected standard deviations; its "standard_error"; "spread", the standard
-        deviation divided by the expected one.
+        Features, without those that `sparsity` has removed: "feature", the name; "shift", the
+        difference between the mean of the new samples and the expected one, in expected standard
+        deviations; its "standard_error"; "spread", the standard deviation divided by the expected
+        one.
     components : dict of ndarrays of shape (n_components,)
         The same for the scores on the components; "component" is the index.
     classes : dict of ndarrays of shape (n_classes,)
@@ -186,7 +187,10 @@ def measure_drift(model: Any, X: Any) -> Drift:
     n_reference = np.inf if held_out is None else float(held_out.weights.sum())
     axes = coordinates.raw_axes
     variances = np.stack([np.sum(axes * (matrix @ axes), axis=0) for matrix in model._covariances])
-    features = compare_moments(rows, weights, model.means_, variances, n_reference)
+    known = _find_known(model)
+    features = compare_moments(
+        rows[:, known], weights, model.means_[:, known], variances[:, known], n_reference
+    )
     scores, means = projection.scores(rows), projection.projected_means
     variances = _take_diagonals(projection.gaussians.variances)
     components = compare_moments(scores, weights, means, variances, n_reference)
@@ -194,7 +198,7 @@ def measure_drift(model: Any, X: Any) -> Drift:
     codes = projection.gaussian_classes
     moved, noise = _compare_classes(scores, posteriors, weights, means, variances, codes)
     return Drift(
-        {"feature": _get_names(model), **_tabulate(features)},
+        {"feature": _get_names(model)[known], **_tabulate(features)},
         {"component": np.arange(len(means.T)), **_tabulate(components)},
         {
             "class": model.classes_,
@@ -207,6 +211,17 @@ def measure_drift(model: Any, X: Any) -> Drift:
         estimate.far_share,
         estimate.expected_far_share,
     )
+
+
+def _find_known(model: Any) -> AnyArray:
+    """Return the indices of the features whose distribution the model has.
+
+    These are all but those that `sparsity` has removed.
+    """
+    removed = np.asarray(getattr(model, "feature_order_", ()), dtype=np.intp)
+    if len(removed):
+        removed = removed[~model.support_[removed]]
+    return np.setdiff1d(np.arange(model.n_features_in_), removed)
 
 
 def _get_names(model: Any) -> AnyArray:

@@ -3,12 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from opgd._dask.lazy import compute_eagerly
 from opgd._fit.stable_features import SelectionFrequencies, count_selections
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.labels import encode_labels
@@ -78,11 +75,12 @@ class StableSupportMixin(SupportMixin):
         check_integer("n_resamples", n_resamples, 1)
         rng = check_seed(random_state)
         estimator: Any = self
-        X = estimator._check_rows(X)
+        X, y = estimator._check_rows(compute_eagerly(X)), compute_eagerly(y)
         check_consistent_length(X, y)
         classes, codes = encode_labels(y, np.ones(len(X), dtype=bool))
         if len(classes) < 2:
             raise ValueError(f"y has only one class ({classes.tolist()[0]!r}).")
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
         with one_blas_thread():
             return count_selections(
                 X,
@@ -90,5 +88,5 @@ class StableSupportMixin(SupportMixin):
                 int(self.support_.sum()),
                 int(n_resamples),
                 rng,
-                list(_check_feature_names_in(self)),
+                [str(name) for name in names],
             )

@@ -222,11 +222,13 @@ def default_n_components(rank: int, n_groups: int) -> int:
     return min(rank, max(2, n_groups - 1))
 
 
-def limit_n_components(n_requested: int, rank: int) -> tuple[int, list[str]]:
+def limit_n_components(
+    n_requested: int, rank: int, what: str = "Samples vary"
+) -> tuple[int, list[str]]:
     """Limit the number of components by the rank; return it with notes about the limit."""
     if n_requested <= rank:
         return n_requested, []
-    return rank, [
-        f"Samples vary in {rank} dimensions only: {rank} components are used instead of "
-        f"{n_requested}"
-    ]
+    limit = f"{rank} dimensions only: {rank} components are"
+    if rank == 1:
+        limit = "1 dimension only: 1 component is"
+    return rank, [f"{what} in {limit} used instead of {n_requested}"]

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from opgd._fit.problem import Prepared, prepare
@@ -12,6 +14,8 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 SAME_GROUP = 0.8
 """Absolute correlation inside classes above which two features belong to one group."""
+BLOCK_CELLS = 2**22
+"""Number of correlations that are computed together."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,9 @@ def count_selections(
         half = draw_half(codes, rng)
         prepared = prepare(RowEngine(X[half], codes[half]), n_classes)
         row[prepared.feature_order[:n_selected]] = True
-    n_groups = int(groups.max()) + 1
-    by_group = np.stack([selected[:, groups == g].any(axis=1) for g in range(n_groups)], axis=1)
+    by_member = np.argsort(groups, kind="stable")
+    begins = np.searchsorted(groups[by_member], np.arange(groups.max() + 1))
+    by_group = np.logical_or.reduceat(selected[:, by_member], begins, axis=1)
     return SelectionFrequencies(
         names, selected.mean(axis=0), groups, by_group.mean(axis=0), n_selected, n_resamples
     )
@@ -94,10 +99,27 @@ def draw_half(codes: IntArray, rng: np.random.RandomState) -> IntArray:
 
 
 def group_features(prepared: Prepared) -> IntArray:
-    """Return the group of each feature, (p,): connected components of strong correlations."""
-    roots = prepared.frame.roots
-    within = roots @ prepared.classes.within @ roots.T
-    deviations = np.sqrt(np.diag(within))
-    deviations[deviations == 0] = 1.0
-    correlations = np.abs(within / np.outer(deviations, deviations))
-    return connected_components(correlations > SAME_GROUP, directed=False)[1].astype(np.intp)
+    """Return the group of each feature, (p,): connected components of strong correlations.
+
+    Correlations are computed in blocks, since there may be many features.
+    """
+    eigenvalues, eigenvectors = linalg.eigh(prepared.classes.within)
+    factors = prepared.frame.roots @ (eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+    lengths = np.sqrt(np.sum(factors**2, axis=1))
+    factors /= np.where(lengths > 0, lengths, 1.0)[:, None]
+    n_features = len(factors)
+    groups = np.arange(n_features)
+    step = max(1, BLOCK_CELLS // n_features)
+    for first in range(0, n_features, step):
+        rows, columns = np.nonzero(np.abs(factors[first : first + step] @ factors.T) > SAME_GROUP)
+        groups = _join_groups(groups, rows + first, columns)
+    return groups
+
+
+def _join_groups(groups: IntArray, first: IntArray, second: IntArray) -> IntArray:
+    """Return groups (p,) in which the pairs of features `first` and `second` are together."""
+    members = np.unique(groups, return_index=True)[1]  # one of each group
+    rows = np.concatenate([np.arange(len(groups)), first])
+    columns = np.concatenate([members[groups], second])
+    links = coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), (len(groups),) * 2)
+    return connected_components(links, directed=False)[1].astype(np.intp)

@@ -11,7 +11,8 @@ from opgd.inspection.feature_selection import FeaturePath, get_feature_path, lis
 from opgd.inspection.loadings import compute_standardized_coefficients
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap_with_axes
-from opgd.plotting._drawing import get_or_make_panels, set_integer_ticks, tidy
+from opgd.plotting._base import PanelsDisplay
+from opgd.plotting._drawing import set_integer_ticks, tidy
 from opgd.plotting._styles import get_theme
 from opgd.plotting._text import format_names
 
@@ -23,14 +24,14 @@ LOG_RATIO = 16
 """Ratio of the largest to the smallest number of features from which the scale is logarithmic."""
 
 
-class FeatureSelectionDisplay:
+class FeatureSelectionDisplay(PanelsDisplay):
     """Error against the number of features, and loadings of the selected features.
 
     Create it with `from_estimator`. The left panel shows the error on held-out samples of the best
     model with each number of features, with a bar of one standard error to each side, and a ring
-    around the selected number: the smallest within one standard error of its difference from the
-    best. The right panel shows standardized loadings of the selected features (rows, in the order
-    of their selection) on the components (columns).
+    around the selected number: the smallest whose results are within one standard error of the
+    best ones. The right panel shows standardized loadings of the selected features (rows, in the
+    order of their selection) on the components (columns).
 
     Attributes
     ----------
@@ -104,32 +105,20 @@ class FeatureSelectionDisplay:
                 "sparsity='auto' or several numbers of features."
             )
         used, names = list_used_features(estimator), get_column_names(estimator)
-        display = cls(
+        return cls(
             path=path,
             columns=[names[j] for j in used],
             loadings=compute_standardized_coefficients(estimator)[:, used].T,
             top=top,
-        )
-        return display.plot(ax) if draw else display
+        )._plot_if(draw, ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the two panels.
-
-        Parameters
-        ----------
-        ax : sequence of two matplotlib Axes, default=None
-            Axes to draw on; by default a new figure is created.
-
-        Returns
-        -------
-        self : FeatureSelectionDisplay
-        """
+    def _get_layout(self) -> tuple[int, tuple[float, float], int]:
         n_drawn = min(len(self.columns), self.top)
-        panels = get_or_make_panels(ax, 2, (5.0, max(3.4, 1.4 + 0.22 * n_drawn)), 2)
+        return 2, (5.0, max(3.4, 1.4 + 0.22 * n_drawn)), 2
+
+    def _draw(self, panels: list[Any]) -> None:
         self._draw_path(panels[0])
         self._draw_loadings(panels[1])
-        self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
-        return self
 
     def _draw_path(self, ax: Any) -> None:
         path, theme = self.path, get_theme(ax)

@@ -31,6 +31,7 @@ from opgd.report.facts import list_facts, list_parameters, list_shares
 from opgd.report.page_data import make_page_data
 from opgd.report.performance import LabeledData, Performance, assess
 from opgd.report.picture import Picture, make_picture
+from opgd.report.used_columns import UsedColumns, describe_used_columns
 
 USUAL = "usual"
 NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "")
@@ -85,6 +86,7 @@ class Summary:
     performance: Performance
     checks: Checks
     clustering: Clustering | None
+    used_columns: UsedColumns | None  # of a sparse model
     table: Columns
     page: dict[str, Any]  # plain data for the scripts
 
@@ -160,6 +162,9 @@ def _compose(
     fit = _summarize_fit(model, picture)
     corrected = getattr(model, "corrected_error_", None)
     findings = _list_findings(performance, clustering, corrected)
+    used_columns = describe_used_columns(unwrapped)
+    if used_columns is not None:
+        findings.append(" ".join(used_columns.sentences[:2]))
     findings.append(words.describe_axes(fit.loadings, columns, fit.shares or []))
     n_rows, n_features = picture.rows.shape
     is_mixture = clustering is not None
@@ -180,6 +185,7 @@ def _compose(
         performance=performance,
         checks=_list_checks(picture),
         clustering=clustering,
+        used_columns=used_columns,
         table=table,
         page=page,
     )
