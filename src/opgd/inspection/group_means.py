@@ -18,8 +18,8 @@ class GroupMeans:
     def select_separating(self, max_columns: int) -> "GroupMeans":
         """Return the quantities whose group means differ most, in standard deviations."""
         safe = np.where(self.deviations > 0, self.deviations, np.inf)
-        filled = np.where(np.isnan(self.means), np.nanmean(self.means, axis=0), self.means)
-        spread = np.nan_to_num(np.ptp(filled, axis=0) / safe)
+        ranges = np.fmax.reduce(self.means, axis=0) - np.fmin.reduce(self.means, axis=0)
+        spread = np.nan_to_num(ranges / safe)
         order = np.argsort(-spread, kind="stable")[:max_columns]
         names = [self.names[j] for j in order]
         return GroupMeans(names, self.means[:, order], self.deviations[order])
