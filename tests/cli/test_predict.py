@@ -15,9 +15,7 @@ from tests.cli.helpers import (
     COMMAND,
     SMALL_TABLE,
     assert_call_refused,
-    assert_refused,
     join_words,
-    run,
     run_ok,
 )
 
@@ -39,14 +37,6 @@ def test_columns_of_the_model_can_be_kept(model):
     found, table = pd.read_csv(io.StringIO(done.out)), pd.read_csv("good.csv")
     assert found["b"].tolist() == table["b"].tolist()
     assert found["y"].tolist() == table["y"].tolist()
-
-
-def test_predictions_do_not_go_through_links(model):
-    Path("mine.csv").write_text("precious")
-    Path("link.csv").symlink_to("mine.csv")
-    assert_refused(run("predict", model, "good.csv", "-o", "link.csv"), ["--force"])
-    run_ok("predict", model, "good.csv", "-o", "link.csv", "--force")
-    assert Path("mine.csv").read_text() == "precious"
 
 
 def test_answers_are_the_librarys(model):

@@ -530,3 +530,11 @@ def test_the_projection_of_a_notebook_works_in_its_frame(browser, rows, model, t
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
     assert own.troubles == []
     own.context.close()
+
+
+@pytest.mark.parametrize("prefix", ["", "\n", "\t", "\ufeff", "\u200b"])
+@pytest.mark.parametrize("sign", "=+-@\uff1d\uff0b\uff0d\uff20")
+def test_downloads_contain_no_formulas(sign, prefix, tab):
+    found = tab.page.evaluate("text => report.selection.csvText(text)", f"{prefix}{sign}1")
+    assert found == f'"\'{prefix}{sign}1"'
+    assert tab.page.evaluate("text => report.selection.csvText(text)", "1-1") == '"1-1"'
