@@ -107,6 +107,9 @@ def _count_observed(X: AnyArray) -> IntArray:
 
 def _standardize_differences(members: AnyArray, others: AnyArray) -> FloatArray:
     """Return (mean - mean of others) / pooled standard deviation, 0 where it is not defined."""
+    size = np.fmax.reduce(np.abs(np.vstack([members, others])), axis=0)
+    size = np.where(size > 0, size, 1.0)  # squares of original values may overflow
+    members, others = members / size, others / size
     means = [_average(rows) for rows in (members, others)]
     steps = np.nan_to_num(means[0] - means[1])
     squares = [

@@ -24,8 +24,7 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.labels import encode_classes
 
 MAX_STANDARDIZED = 1e100
-MAX_DRAWN = 1e150
-"""Maximum absolute value of samples in displays and reports, whose squares must be finite."""
+"""Maximum absolute value of standardized samples, whose squares must be finite."""
 
 
 def has_gaussians_on_axes(estimator: Any) -> bool:
@@ -158,16 +157,7 @@ def select_gaussians(estimator: Any, axes: list[int]) -> ProjectedGaussians:
 
 
 def complete_rows(estimator: Any, rows: AnyArray) -> AnyArray:
-    """Replace missing values by their conditional means given the other columns.
-
-    Raise ValueError for values whose squares would overflow.
-    """
-    too_large = np.any(np.abs(rows) > MAX_DRAWN, axis=1)
-    if too_large.any():
-        raise ValueError(
-            f"X contains values above {MAX_DRAWN:g}, too large to draw, first in row "
-            f"{int(np.argmax(too_large))}; drop these samples or rescale X."
-        )
+    """Replace missing values by their conditional means given the other columns."""
     projection: FittedProjection | None = getattr(estimator, "_projection", None)
     return rows if projection is None else projection.complete(rows)
 
