@@ -965,6 +965,7 @@ BAD_VALUES = {
     "criterion": ["aicc", None, 3],
     "merge": [0, -1, 1.5, "some", None],
     "noise": [-0.1, 1.1, "some", None, np.nan],
+    "sparsity": [-0.1, 1.0, -1, "some", None, True, np.nan],
     "stability": [1, "yes", None],
     "max_iter": [-1, 1.5, "some", None],
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],

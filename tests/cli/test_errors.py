@@ -46,10 +46,12 @@ def test_failures_that_are_not_the_users_are_told_apart(error, files, monkeypatc
 
 @pytest.fixture
 def usual_interrupts():
-    """Python's default handling of SIGINT, which processes in the background begin without."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Default handling of SIGINT and SIGHUP, which processes in the background begin without."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("usual_interrupts")

@@ -100,5 +100,5 @@ report.selection = (() => {
       byId("projection").scrollIntoView();
     });
   }
-  return { select, pin, showTip };
+  return { select, pin, showTip, csvText };
 })();
