@@ -132,6 +132,22 @@ def test_flexible_discriminant_with_a_linear_basis_is_lda(wine):
     assert np.max(subspace_angles(*centered)) < 1e-6
 
 
+def test_flexible_discriminant_with_a_ridge_is_penalized_lda(wine):
+    X, y = wine
+    model = FlexibleDiscriminantAnalysis(basis="linear", ridge=0.3).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    means = np.array([Z[y == k].mean(axis=0) for k in range(3)])
+    penalized = np.cov((Z - means[y]).T, ddof=0) + 0.3 * np.eye(13)
+    steps = Z[:, None] - means
+    logs = -0.5 * np.einsum("nki,ij,nkj->nk", steps, np.linalg.inv(penalized), steps)
+    expected = model.priors_ * np.exp(logs - logs.max(axis=1, keepdims=True))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+    scores = model.transform(X) - model.projected_means_[y]
+    penalty = 0.3 * model.coefficients_ @ model.coefficients_.T
+    assert np.cov(scores.T, ddof=0) + penalty == pytest.approx(np.eye(2), abs=1e-9)
+
+
 def test_kernel_naive_bayes_beats_gaussian_naive_bayes_on_two_modes(rng):
     stripes = rng.integers(4, size=800)  # two modes of either class, in turn
     y = stripes % 2

@@ -47,8 +47,11 @@ class FlexibleDiscriminantAnalysis(
 
         u_l(x) = \frac{\eta_l(x)}{\sqrt{r_l^2 (1 - r_l^2)}},
 
-    on which classes have unit variance. Samples are assigned to the nearest class mean, adjusted
-    for the priors. With ``basis="linear"`` and ``ridge=0`` this is LDA. The reference allows any
+    on which the pooled within-class variance plus the penalty,
+    :math:`\rho \lVert \beta_l \rVert^2` of the scaled coefficients, is 1: without a ridge the
+    variance is 1, with one it is smaller. Samples are assigned to the nearest class mean, adjusted
+    for the priors. With ``basis="linear"`` and ``ridge=0`` this is LDA, and with a ridge it is LDA
+    of the basis functions with :math:`\Sigma_W + \rho I` as covariance. The references allow any
     regression method, in particular adaptive ones that select their basis functions; here the basis
     is fixed and penalized by a ridge.
 
@@ -85,7 +88,8 @@ class FlexibleDiscriminantAnalysis(
 
     References
     ----------
-    Hastie, Tibshirani & Buja, "Flexible Discriminant Analysis by Optimal Scoring", JASA 1994.
+    Hastie, Tibshirani & Buja, "Flexible Discriminant Analysis by Optimal Scoring", JASA 1994;
+    Hastie, Tibshirani & Friedman, "The Elements of Statistical Learning", Sections 12.5 and 12.6.
 
     Examples
     --------
