@@ -82,7 +82,7 @@ def qda(X, y):
     return gaussian_posteriors(X, *class_moments(X, y))
 
 
-def friedman(X, y, alpha, gamma):
+def regularized_posteriors(X, y, alpha, gamma):
     """Posteriors of regularized discriminant analysis, its formula on raw columns."""
     shares, means, covariances = class_moments(X, y)
     within = np.tensordot(shares, covariances, axes=1)
@@ -129,18 +129,22 @@ def test_rda_with_own_covariances_is_qda(iris):
 
 @pytest.mark.parametrize("gamma", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.8, 1.0])
-def test_rda_is_friedmans_formula(alpha, gamma, wine):
+def test_rda_follows_its_formula(alpha, gamma, wine):
     X, y = wine
     model = RegularizedDiscriminantAnalysis(alpha, gamma).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), friedman(X, y, alpha, gamma), atol=1e-8)
+    np.testing.assert_allclose(
+        model.predict_proba(X), regularized_posteriors(X, y, alpha, gamma), atol=1e-8
+    )
 
 
 @IGNORE_DATA
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
-def test_rda_is_friedmans_formula_with_collinear_columns(alpha, iris):
+def test_rda_follows_its_formula_with_collinear_columns(alpha, iris):
     X, y = np.column_stack([iris[0], 3 * iris[0][:, 1]]), iris[1]
     model = RegularizedDiscriminantAnalysis(alpha, 0.3).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), friedman(X, y, alpha, 0.3), atol=1e-8)
+    np.testing.assert_allclose(
+        model.predict_proba(X), regularized_posteriors(X, y, alpha, 0.3), atol=1e-8
+    )
 
 
 @IGNORE_DATA
