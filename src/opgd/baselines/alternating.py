@@ -75,9 +75,9 @@ class AlternatingComponents(ProjectionMixin, Baseline):
 
     Unlabeled samples (see `unlabeled`) take part in EM with their posterior probabilities, and in
     the objective with the largest posterior probability of a Gaussian, as in `OPGDSemiSupervised`.
-    Of the reference, pairwise constraints (two samples of the same, unknown class) are not
-    implemented, covariances :math:`S_{kg}` are diagonal as in OPGD, and gradient steps are those of
-    L-BFGS.
+    The reference also has one objective for labeled and unlabeled samples, but the term of the
+    latter is a choice made here, as are diagonal covariances :math:`S_{kg}`, for comparison with
+    OPGD, and L-BFGS. Its pairwise constraints between unlabeled samples are not implemented.
 
     Parameters
     ----------

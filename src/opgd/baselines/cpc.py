@@ -143,6 +143,11 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
     with one orthonormal :math:`D`, which is estimated by maximum likelihood: not by the algorithm
     of Flury and Gautschi, which rotates pairs of components, but by gradients for all rotations.
     The likelihood has local maxima, so the search starts from several :math:`D` and keeps the best.
+    It is the likelihood of the samples, in which the covariance of class :math:`k` has the weight
+    :math:`n_k`; Flury's is that of the unbiased class covariances, with the weight
+    :math:`n_k - 1`. Flury's model has no order of the components, since the order of the variances
+    may differ between classes; here they are in the order of their pooled variance.
+
     Classes are Gaussians with their own variances on the first components. Singular class
     covariances are regularized with the pooled covariance. Like principal components, the model
     depends on the units of the features; standardize features of different units.
@@ -186,7 +191,10 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
 
     References
     ----------
-    Flury, "Common Principal Components in k Groups", JASA 1984.
+    Flury, "Common Principal Components in k Groups", JASA 1984; Flury & Gautschi, "An Algorithm for
+    Simultaneous Orthogonal Transformation of Several Positive Definite Symmetric Matrices to Nearly
+    Diagonal Form", SIAM Journal on Scientific and Statistical Computing 1986; Hofmeyr, Kamper &
+    Melonas, Section 4.
 
     Examples
     --------

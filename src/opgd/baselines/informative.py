@@ -56,18 +56,19 @@ class InformativeComponents(ProjectionMixin, Baseline):
         \sum_i \log \frac{\pi_{y_i} N(V^\top x_i; V^\top \mu_{y_i}, s I)}
                          {\sum_k \pi_k N(V^\top x_i; V^\top \mu_k, s I)},
 
-    where :math:`V` is orthonormal in coordinates in which the pooled covariance is the identity (in
-    the reference, in the original features). There are three readings of the reference:
+    where :math:`V` is orthonormal in coordinates in which the pooled covariance is the identity, so
+    that the units of the features do not matter. There are three readings of the reference:
 
     - ``centers="means"`` with one Gaussian per class, at its mean; with all components this is LDA.
     - ``centers="means"`` with ``n_subclasses > 1``: class mixtures with a fixed isotropic
       covariance, as Hofmeyr, Kamper & Melonas describe the method. The means are the k-means
       centers within the classes.
-    - ``centers="samples"``: nonparametric class densities, as the authors describe the method
-      themselves. Every training sample has a kernel, so that
-      :math:`\pi_k f_k(z) \propto \sum_{j : y_j = k} N(z; V^\top x_j, s I)`, and :math:`s` is
-      selected on held-out samples. The sums leave out :math:`j = i`, for which the reference relies
-      on a fixed width, and L-BFGS replaces its stochastic gradient.
+    - ``centers="samples"``: nonparametric class densities, as the authors describe the method in
+      later work. Every training sample has a kernel, so that
+      :math:`\pi_k f_k(z) \propto \sum_{j : y_j = k} N(z; V^\top x_j, s I)`.
+
+    The whitened coordinates, sums without :math:`j = i`, so that a sample does not predict its own
+    class, the selection of :math:`s` on held-out samples, and L-BFGS are choices made here.
 
     With ``centers="samples"`` a fit takes time proportional to ``n_samples * batch_size`` and
     memory proportional to ``n_samples``. The fitted model stores the scores of all training
@@ -127,7 +128,9 @@ class InformativeComponents(ProjectionMixin, Baseline):
     References
     ----------
     Peltonen & Kaski, "Discriminative Components of Data", IEEE Transactions on Neural Networks
-    2005; Hofmeyr, Kamper & Melonas, Section 3.
+    2005; Peltonen, Goldberger & Kaski, "Fast Discriminative Component Analysis for Comparing
+    Examples", NIPS 2006 workshop on Learning to Compare Examples, for the nonparametric densities;
+    Hofmeyr, Kamper & Melonas, Section 3.
 
     Examples
     --------

@@ -39,9 +39,10 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
     many samples, as a rule several times more for each additional feature. The fitted model stores
     all training samples.
 
-    The reference treats kernels and smoothing in general; the shape :math:`\Sigma_W`, common to all
-    classes, and the selection of :math:`h_k` are choices made here. The R package ``ks`` estimates
-    a full bandwidth matrix for each class by plug-in or cross-validation methods instead.
+    Kernel density estimates as class densities are those of the references; the shape
+    :math:`\Sigma_W`, common to all classes, and the selection of :math:`h_k` are choices made here.
+    The R package ``ks`` estimates a full bandwidth matrix for each class by plug-in or
+    cross-validation methods instead.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
 
     References
     ----------
-    Hand, "Kernel Discriminant Analysis", 1982.
+    Hand, "Kernel Discriminant Analysis", 1982; Hofmeyr, Kamper & Melonas, Section 2.
 
     Examples
     --------

@@ -32,8 +32,8 @@ class KernelNaiveBayes(PosteriorClassifier):
     `sklearn.naive_bayes.GaussianNB`, features are assumed to be independent within classes, but
     their densities can have any shape. The fitted model stores all training samples.
 
-    In the reference, all kernels of a class have the bandwidth :math:`1 / \sqrt{n_k}`, which
-    depends on the units of the features; the selection by likelihood is a choice made here.
+    Kernel density estimates in place of one Gaussian per class and feature are those of the
+    references; the selection of bandwidths by likelihood is a choice made here.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ class KernelNaiveBayes(PosteriorClassifier):
 
     References
     ----------
-    John & Langley, "Estimating Continuous Distributions in Bayesian Classifiers", 1995.
+    John & Langley, "Estimating Continuous Distributions in Bayesian Classifiers", 1995; Hofmeyr,
+    Kamper & Melonas, Section 2.
 
     Examples
     --------

@@ -27,9 +27,15 @@ class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
         \hat y(x) = \arg\max_k \log \pi_k
         - \tfrac{1}{2} \lVert V^\top x - V^\top \mu_k \rVert^2.
 
+    In :math:`\Sigma_B`, classes are weighted by their frequencies, whatever the `priors`. Given
+    priors therefore change the predictions but not the components, unlike in ``lda`` of R's MASS.
+
     With `sparsity` this is sparse linear discriminant analysis: LDA on the features that
     `OPGDClassifier` selects, in the same order. It equals ``OPGDClassifier(n_classes - 1,
-    shrinkage=1, ridge=0, init="lda", max_iter=0)`` with the same `sparsity`.
+    shrinkage=1, ridge=0, init="lda", max_iter=0)`` with the same `sparsity`. Sparse discriminant
+    analysis of Clemmensen and others adds an elastic net penalty to optimal scoring instead, which
+    shrinks coefficients and removes different features from each component; here features are
+    removed from all components, so that they need not be measured.
 
     Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
     missing at random; see the guide.
@@ -58,7 +64,9 @@ class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
 
     References
     ----------
-    Hastie, Tibshirani & Friedman, "The Elements of Statistical Learning", Section 4.3.3.
+    Hastie, Tibshirani & Friedman, "The Elements of Statistical Learning", Section 4.3.3; Hofmeyr,
+    Kamper & Melonas, Section 2; Clemmensen, Hastie, Witten & Ersboll, "Sparse Discriminant
+    Analysis", Technometrics 2011.
 
     Examples
     --------

@@ -24,11 +24,13 @@ class MixtureDiscriminantAnalysis(Baseline):
 
         f_k(x) = \sum_g w_{kg} N(x; \mu_{kg}, \Sigma),
 
-    fitted by EM, which is initialized by k-means within each class. In Hastie and Tibshirani's
+    fitted by EM, which is initialized by k-means within each class, from one deterministic start
+    (in the authors' software, from several random ones). In Hastie and Tibshirani's
     model all Gaussians of all classes share the covariance :math:`\Sigma`
     (``covariance_type="tied"``), and one Gaussian per class gives LDA. With
     ``covariance_type="full"`` each Gaussian has its own covariance, and one per class gives QDA.
-    The reference also reduces the rank of the means, which is not implemented.
+    The references also reduce the rank of the means and replace the M-step by a flexible or
+    penalized regression, which is not implemented.
 
     Parameters
     ----------
@@ -65,7 +67,8 @@ class MixtureDiscriminantAnalysis(Baseline):
 
     References
     ----------
-    Hastie & Tibshirani, "Discriminant Analysis by Gaussian Mixtures", JRSS B 1996.
+    Hastie & Tibshirani, "Discriminant Analysis by Gaussian Mixtures", JRSS B 1996; Hastie,
+    Tibshirani & Friedman, "The Elements of Statistical Learning", Section 12.7.
 
     Examples
     --------

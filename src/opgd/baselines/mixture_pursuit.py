@@ -26,9 +26,9 @@ class GaussianMixturePursuit(Pursuit):
     five samples. As in `LikelihoodRatioPursuit`, the classifier multiplies the densities on the
     components.
 
-    The ratio and the transformation between components are those of `LikelihoodRatioPursuit`; the
-    reference has a projection pursuit of its own for mixtures, of which only the use of mixtures as
-    class densities is taken here.
+    Mixtures as class densities, and components found one at a time, are those of the references;
+    the ratio and the transformation between components are those of `LikelihoodRatioPursuit`.
+    Hofmeyr, Kamper & Melonas call the mixture of the class densities the ideal null density.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class GaussianMixturePursuit(Pursuit):
     References
     ----------
     Calo, "Gaussian Mixture Model Classification: A Projection Pursuit Approach", Computational
-    Statistics & Data Analysis 2007.
+    Statistics & Data Analysis 2007; Hofmeyr, Kamper & Melonas, Section 2.
 
     Examples
     --------

@@ -32,8 +32,8 @@ class LikelihoodRatioPursuit(Pursuit):
 
     The classifier uses the original samples and multiplies the densities on the components, that
     is, it assumes that scores on different components are independent within classes. The reference
-    combines components by projection pursuit density estimation instead, in which later densities
-    are corrections of the earlier ones, and estimates densities by local likelihood.
+    integrates the components with projection pursuit density estimation instead. Kernels with the
+    normal reference bandwidth, evaluated without the sample itself, are choices made here.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class LikelihoodRatioPursuit(Pursuit):
     References
     ----------
     Zhu & Hastie, "Feature Extraction for Nonparametric Discriminant Analysis", JCGS 2003;
-    Friedman, "Exploratory Projection Pursuit", JASA 1987, for the transformation.
+    Hofmeyr, Kamper & Melonas, Section 2; Friedman, "Exploratory Projection Pursuit", JASA 1987, for
+    the removal of structure by a transformation.
 
     Examples
     --------

@@ -26,10 +26,12 @@ class RegularizedDiscriminantAnalysis(Baseline):
                     + \gamma \frac{\operatorname{tr} \tilde\Sigma_k}{p} I.
 
     With ``gamma=0``, ``alpha=0`` is LDA and ``alpha=1`` is QDA (with covariances divided by n_k,
-    not n_k - 1). Friedman mixes sums of squares instead of covariances in the first step, so that
-    large classes are shrunk less than small ones; the formula here is that of Hofmeyr, Kamper &
-    Melonas. The second step is Friedman's and depends on the units of the features;
-    standardize features of different units.
+    not n_k - 1). Friedman mixes sums of squares and class sizes instead of covariances in the first
+    step, so that large classes are shrunk less than small ones. The formula here is that of
+    Hofmeyr, Kamper & Melonas and of Hastie, Tibshirani & Friedman, in which `alpha` is the weight
+    of the class whatever its size. The second step is Friedman's and depends on the units of the
+    features; standardize features of different units. Friedman also selects both parameters, by an
+    estimate of the misclassification risk; use a search such as `GridSearchCV` for this.
 
     Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
     missing at random; see the guide.
@@ -53,7 +55,8 @@ class RegularizedDiscriminantAnalysis(Baseline):
 
     References
     ----------
-    Friedman, "Regularized Discriminant Analysis", JASA 1989; Hofmeyr, Kamper & Melonas, Section 4.
+    Friedman, "Regularized Discriminant Analysis", JASA 1989; Hastie, Tibshirani & Friedman, "The
+    Elements of Statistical Learning", eq. 4.13; Hofmeyr, Kamper & Melonas, Section 4.
 
     Examples
     --------

@@ -18,7 +18,8 @@ class SlicedAverageVariance(ProjectionMixin, Baseline):
 
         M = \sum_k \pi_k (I - \Sigma_k)^2,
 
-    whose span contains the class means and the differences between class covariances.
+    whose span contains the differences between class means and between class covariances. With all
+    components the classifier is QDA.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ class SlicedAverageVariance(ProjectionMixin, Baseline):
     References
     ----------
     Cook & Weisberg, "Discussion of Sliced Inverse Regression for Dimension Reduction", JASA 1991;
-    Cook & Yin, "Dimension Reduction and Visualization in Discriminant Analysis", 2001.
+    Cook & Yin, "Dimension Reduction and Visualization in Discriminant Analysis", 2001; Hofmeyr,
+    Kamper & Melonas, Section 2.
 
     Examples
     --------
