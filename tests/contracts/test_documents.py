@@ -12,6 +12,7 @@ import pytest
 from sklearn import datasets
 
 import opgd
+from opgd import baselines
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("results/*.md"), *ROOT.glob("docs/**/*.md")])
@@ -40,7 +41,12 @@ QUICKER = {
         ),
     },
     "docs/user_guide/imbalanced.md": {"scoring=scorer, cv=5": "scoring=scorer, cv=2"},
-    "docs/user_guide/neighbors.md": {"n_repeats=3": "n_repeats=1", "cv=5, inner": "cv=2, inner"},
+    "docs/user_guide/neighbors.md": {
+        "n_repeats=3": "n_repeats=1",
+        "cv=5, inner": "cv=2, inner",
+        "n_draws = 5": "n_draws = 1",
+        "n_samples=600": "n_samples=200",
+    },
     "docs/user_guide/choosing.md": {
         "X, y = load_breast_cancer(return_X_y=True)": (
             "X, y = (rows[::2] for rows in load_breast_cancer(return_X_y=True))"
@@ -108,6 +114,13 @@ def test_example_runs(path, load):
     runpy.run_path(str(path), run_name="__main__")
     assert pyplot.get_fignums()
     pyplot.close("all")
+
+
+@pytest.mark.parametrize("heading", ["Sources and departures", "Simulated cases"])
+def test_guide_has_a_source_and_a_case_for_every_baseline(heading):
+    text = (ROOT / "docs" / "user_guide" / "neighbors.md").read_text("utf-8")
+    section = re.search(rf"^## {heading}\n(.*?)^## ", text, flags=re.S | re.M)[1]
+    assert [name for name in baselines.__all__ if name not in section] == []
 
 
 def test_picture_of_the_architecture_shows_the_layers():
