@@ -65,7 +65,8 @@ class KernelDiscriminantAnalysis(PosteriorClassifier):
 
     References
     ----------
-    Hand, "Kernel Discriminant Analysis", 1982; Hofmeyr, Kamper & Melonas, Section 2.
+    Hand, "Kernel Discriminant Analysis", 1982; Hastie, Tibshirani & Friedman, "The Elements of
+    Statistical Learning", Section 6.6.2; Hofmeyr, Kamper & Melonas, Section 2.
 
     Examples
     --------

@@ -54,8 +54,9 @@ class KernelNaiveBayes(PosteriorClassifier):
 
     References
     ----------
-    John & Langley, "Estimating Continuous Distributions in Bayesian Classifiers", 1995; Hofmeyr,
-    Kamper & Melonas, Section 2.
+    John & Langley, "Estimating Continuous Distributions in Bayesian Classifiers", 1995; Hastie,
+    Tibshirani & Friedman, "The Elements of Statistical Learning", Section 6.6.3; Hofmeyr, Kamper &
+    Melonas, Section 2.
 
     Examples
     --------
