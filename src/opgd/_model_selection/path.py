@@ -21,7 +21,7 @@ from opgd.core.solvers import maximize, select_best_run
 from opgd.core.types import FloatArray
 
 PATH_TOL = 1e-4
-PATH_ITERATIONS, WARM_ITERATIONS = 15, 20
+PATH_ITERATIONS, WARM_ITERATIONS = 15, 10
 """Maximum number of iterations for each step of a path, and for a variant of another model."""
 SEPARATED = -1e-5
 """Mean log posterior above which the training samples are considered separated."""
