@@ -1,5 +1,7 @@
 """Selection of features by `sparsity`."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -15,6 +17,7 @@ from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save
 from opgd._fit import stable_features
 from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
+from opgd._model_selection.sparsity import SparsityPath
 from opgd.core.engines import RowEngine
 from opgd.core.feature_order import INFORMATION_WEIGHT, RIDGE, SHRINKAGE
 from opgd.inspection.estimators import name_fitted_model
@@ -366,3 +369,32 @@ def test_frequencies_need_a_label_for_each_sample(wine):
     X, y = wine
     with pytest.raises(ValueError, match=r"178, 177"):
         OPGDClassifier(1, sparsity=2, init="lda").fit(X, y).selection_frequencies(X, y[1:])
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "briers", "rule", "expected"),
+    [
+        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "best", 3),
+        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 3),
+        ([0.70, 0.765, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 2),
+        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "best", 3),
+        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "one_se", 2),
+        ([0.70, 0.75, 0.80, 0.75], [0.4, 0.4, 0.4, 0.1], "best", 3),
+    ],
+)
+def test_the_fewest_features_near_the_best_scores_are_selected(accuracies, briers, rule, expected):
+    spread = np.array([-1.0, 1.0]) * 0.1 * np.sqrt(2)  # a standard error of 0.1 of each mean
+    ranking = SimpleNamespace(
+        best=lambda models: max(models, key=lambda model: model.accuracy),
+        preferred=lambda models: models[0],
+        score=lambda model: model.accuracy,
+        standard_error=lambda _: 0.04,
+    )
+
+    def try_size(size):
+        accuracy, brier = accuracies[size - 1], briers[size - 1] + spread
+        return [SimpleNamespace(accuracy=accuracy, brier=brier, weights=np.ones(2))]
+
+    path = SparsityPath(try_size, ranking, rule)
+    path.visit([1, 2, 3, 4])
+    assert path.select() == expected

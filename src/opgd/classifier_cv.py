@@ -109,10 +109,10 @@ class OPGDClassifierCV(
         removed, an int the number of features that are kept; see `OPGDClassifier`. "auto" tries
         about 1.4 times as many features each time, from one to all, with inexpensive models, then
         numbers near the selected one. Of these, or of several numbers that are passed, the smallest
-        is selected whose score and Brier score are within one standard error of the best ones (of
-        the differences on held-out samples), whatever `rule` is. Features are
-        ordered on the training samples of each split, so that held-out samples do not take part in
-        the selection. `sparsity_path_` has the results.
+        is selected whose score and Brier score are within half a standard error of the best ones,
+        with ``rule="one_se"`` a whole one. Features are ordered on the training samples of each
+        split, so that held-out samples do not take part in the selection. `sparsity_path_` has the
+        results.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
@@ -138,6 +138,7 @@ class OPGDClassifierCV(
         fewer Gaussians are preferred within half a standard error of the best; ties are broken by
         lower log-loss, then by fewer parameters. "one_se" selects the model with the
         fewest parameters among those whose mean score is within one standard error of the best.
+        It also keeps fewer features, see `sparsity`.
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
         None means 1; -1 means all cores.
@@ -447,6 +448,7 @@ class OPGDClassifierCV(
                 folds,
                 rank,
                 ranking,
+                self.rule,
                 self._given(),
                 lambda rank: self._counts(sample, rank),
                 tries_ends=self._tries_ends,

@@ -12,7 +12,7 @@ from opgd.core.calibration import compare_at
 from opgd.core.types import AnyArray, FloatArray
 
 TIE = 0.5
-"""Standard errors within which a model with fewer Gaussians is preferred."""
+"""Standard errors within which a model with fewer Gaussians, or features, is preferred."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,18 +155,6 @@ class Ranking:
             error = max(error, binomial_error(model.error, model.weight))
         return error
 
-    def is_near(self, model: Model, best: Model) -> bool:
-        """Return whether a score is within one standard error of the difference from the best.
-
-        The standard error of a difference of accuracies is that over the held-out samples, which
-        are the same for both models; of other scores, that over splits.
-        """
-        if self.by_accuracy:
-            return within_error(model.wrong.astype(float) - best.wrong, best.weights)
-        differences = self.split_scores(best) - self.split_scores(model)
-        spread = differences.std() / np.sqrt(max(len(differences) - 1, 1))
-        return bool(differences.mean() <= spread)
-
     def _split_error(self, model: Model) -> float:
         """Return the standard error of the mean score over splits."""
         scores = self.split_scores(model)
@@ -177,11 +165,11 @@ class Ranking:
         return near or [best]
 
 
-def within_error(differences: FloatArray, weights: FloatArray) -> bool:
-    """Return whether the mean of differences (n,) is at most its standard error."""
+def estimate_mean(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return the weighted mean of values (n,) and its standard error."""
     shares = weights / weights.sum()
-    mean = float(shares @ differences)
-    return bool(mean <= np.sqrt(np.sum((shares * (differences - mean)) ** 2)))
+    mean = float(shares @ values)
+    return mean, float(np.sqrt(np.sum((shares * (values - mean)) ** 2)))
 
 
 def binomial_error(share: float, n_samples: float) -> float:

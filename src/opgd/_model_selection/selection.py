@@ -25,6 +25,7 @@ class Selection:
     sample, folds : all samples, and the splits of them
     rank : number of dimensions that the samples span
     ranking : order of models
+    rule : how to select among them, see `OPGDClassifierCV`
     given : values of hyperparameters to try in all combinations
     list_counts : returns the numbers of components to try, from the number of dimensions
     tries_ends : whether LDA and RDA are candidates
@@ -37,6 +38,7 @@ class Selection:
     folds: list[Fold]
     rank: int
     ranking: Ranking
+    rule: str
     given: dict[str, list[Any]]
     list_counts: Callable[[int], list[int]]
     tries_ends: bool
@@ -72,7 +74,7 @@ class Selection:
             self.span, n_visited = (begin, begin + share), n_visited + 1
             return self._search(size).screen(ends=self.tries_ends)
 
-        path = SparsityPath(screen, self.ranking)
+        path = SparsityPath(screen, self.ranking, self.rule)
         path.explore(self.n_features)
         self.span = (SCREENING_SHARE, 1.0)
         self.try_all(path.select())
@@ -86,7 +88,7 @@ class Selection:
             self.span = (place / len(sizes), (place + 1) / len(sizes))
             return self.try_all(size)
 
-        path = SparsityPath(try_size, self.ranking)
+        path = SparsityPath(try_size, self.ranking, self.rule)
         path.visit(sizes)
         return path
 

@@ -94,7 +94,7 @@ def _describe_choice(path: FeaturePath) -> list[str]:
     return [
         *sentences,
         "This is the smallest number of those compared whose predictions and probabilities are "
-        "nearly as good as the best (within one standard error of the difference).",
+        "nearly as good as the best.",
     ]
 
 
