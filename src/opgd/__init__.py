@@ -11,6 +11,7 @@ if _typing.TYPE_CHECKING:
     from opgd.decisions import CostSensitiveClassifier
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
+    from opgd.onnx import to_onnx
     from opgd.report import explore, write_report
     from opgd.semi_supervised import OPGDSemiSupervised
     from opgd.table_encoder import TableEncoder
@@ -29,6 +30,7 @@ __all__ = [
     "explore",
     "load_model",
     "save_model",
+    "to_onnx",
     "write_report",
 ]
 
@@ -45,6 +47,7 @@ _MODULES = {
     "explore": "opgd.report",
     "load_model": "opgd.model_file",
     "save_model": "opgd.model_file",
+    "to_onnx": "opgd.onnx",
     "write_report": "opgd.report",
 }
 

@@ -54,9 +54,9 @@ class Noise:
             return np.full(len(X), -np.inf if self.share == 0 else np.inf)
         distances, at_means = _squared_distances(X, density)
         joint = self.tails.log_joint(distances, at_means, density.coordinates.rank)
-        return self._compare(log_sum(joint.T))
+        return self.compare(log_sum(joint.T))
 
-    def _compare(self, log_densities: FloatArray) -> FloatArray:
+    def compare(self, log_densities: FloatArray) -> FloatArray:
         """Return the log odds of noise, from log t(x), (n,)."""
         log_odds = np.log(self.share) - np.log1p(-self.share) + self.log_density
         return np.asarray(log_odds - log_densities)
@@ -141,7 +141,7 @@ def _fit_noise(
         if mean - last < TOLERANCE:
             break
         last = mean
-        probabilities = expit(noise._compare(log_densities))
+        probabilities = expit(noise.compare(log_densities))
         posteriors *= ((1 - probabilities) * weights / posteriors.sum(axis=1))[:, None]
         share = noise.share
         if estimate_share:

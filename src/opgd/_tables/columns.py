@@ -153,14 +153,24 @@ class CategoryColumn:
         """
         words = self._to_words(cells)
         places = dict(zip(self.words, self.places, strict=True))
-        n_levels = len(self.levels)
         self._note_unknown([word for word in words.words if word not in places], notes)
-        unknown = n_levels if self.other < 0 else self.other
-        missing = n_levels + 1 if self.missing < 0 else self.missing
+        unknown, missing = self.other_rows
+        row_of_word = [places.get(word, unknown) for word in words.words]
+        indicators: FloatArray = self.indicators[np.array([*row_of_word, missing])[words.codes]]
+        return indicators
+
+    @property
+    def indicators(self) -> FloatArray:
+        """Indicators of each level, of unknown categories and of missing cells, by row."""
+        n_levels = len(self.levels)
         rows = np.vstack([np.eye(n_levels), self.shares, np.full(n_levels, np.nan)])
-        level_of_word = [places.get(word, unknown) for word in words.words]
-        indicators: AnyArray = rows[np.array([*level_of_word, missing])[words.codes]]
-        return np.delete(indicators, self.reference, axis=1)
+        return np.delete(rows, self.reference, axis=1)
+
+    @property
+    def other_rows(self) -> tuple[int, int]:
+        """Rows of `indicators` for unknown categories and for missing cells."""
+        unknown = len(self.levels) if self.other < 0 else self.other
+        return unknown, len(self.levels) + 1 if self.missing < 0 else self.missing
 
     def _note_unknown(self, unknown: list[str], notes: list[str]) -> None:
         if unknown:

@@ -17,6 +17,8 @@ from opgd.baselines._posterior import (
     center_and_project,
     whiten_samples,
 )
+from opgd.core.fitted import FittedProjection
+from opgd.core.gaussians import FORMS, ProjectedGaussians
 from opgd.core.moments import Moments
 from opgd.core.scoring import log_sum_by_group
 from opgd.core.solvers import CONVERGED, SolverResult, join_runs, maximize, select_best_run
@@ -207,6 +209,26 @@ class Pursuit(ProjectionMixin, PosteriorClassifier):
         if self.max_iter > 0 and not all(run.converged for run in runs):
             warn_not_converged("A component has", self.max_iter)
         return runs
+
+    @property
+    def _density_projections(self) -> list[FittedProjection]:
+        """One projection for each component, since scores are independent within classes.
+
+        The class priors are those of the first one.
+        """
+        projections = []
+        log_priors = np.log(self.priors_)[self.gaussian_classes_]
+        parts = (self._axis_weights, self._axis_means, self._axis_deviations)
+        for component, weights, means, deviations in zip(self.components_, *parts, strict=True):
+            gaussians = ProjectedGaussians(
+                log_priors + np.log(weights), means[:, None], deviations[:, None] ** 2
+            )
+            form, classes = FORMS["diag"], self.gaussian_classes_
+            projections.append(
+                FittedProjection(self._center, component[None], gaussians, form, classes)
+            )
+            log_priors = np.zeros_like(log_priors)
+        return projections
 
     def _log_densities(self, X: AnyArray) -> FloatArray:
         scores = center_and_project(X, self._center, self.components_)

@@ -248,16 +248,19 @@ class InformativeComponents(ProjectionMixin, Baseline):
             return super()._nearest_distances(X)
         return self._apply_to_kernels(FittedProjection.nearest_distances, self._check_rows(X))
 
+    @property
+    def _density_projections(self) -> list[FittedProjection]:
+        if not hasattr(self, "_kernel_scores"):
+            return super()._density_projections
+        variances = np.full_like(self._kernel_scores, self.variance_)
+        kernels = ProjectedGaussians(self._kernel_log_weights, self._kernel_scores, variances)
+        return [replace(self._projection, gaussians=kernels, gaussian_classes=self._kernel_classes)]
+
     def _apply_to_kernels(
         self, method: Callable[[FittedProjection, AnyArray], FloatArray], X: AnyArray
     ) -> FloatArray:
         """Return what a method returns for the projection with kernels, by blocks of samples."""
-        variances = np.full_like(self._kernel_scores, self.variance_)
-        kernels = replace(
-            self._projection,
-            gaussians=ProjectedGaussians(self._kernel_log_weights, self._kernel_scores, variances),
-            gaussian_classes=self._kernel_classes,
-        )
+        kernels = self._density_projections[0]
         step = max(1, BLOCK_CELLS // len(self._kernel_scores))
         with one_blas_thread():
             blocks = [method(kernels, X[i : i + step]) for i in range(0, len(X), step)]

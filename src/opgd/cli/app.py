@@ -9,6 +9,7 @@ from opgd import __version__
 from opgd.cli.commands.cluster import cluster
 from opgd.cli.commands.compare import compare
 from opgd.cli.commands.demo import demo
+from opgd.cli.commands.export import export
 from opgd.cli.commands.fit import fit
 from opgd.cli.commands.info import info
 from opgd.cli.commands.predict import predict
@@ -54,5 +55,16 @@ def options(
     """
 
 
-for command in (fit, predict, transform, cluster, report, compare, info, demo, reproduce):
+for command in (
+    fit,
+    predict,
+    transform,
+    cluster,
+    report,
+    compare,
+    info,
+    export,
+    demo,
+    reproduce,
+):
     app.command()(command)

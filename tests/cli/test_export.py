@@ -1,0 +1,67 @@
+"""opgd export writes graphs that predict like the command."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli.helpers import COLUMNS, assert_call_refused, join_words, run_ok
+
+pytest.importorskip("skl2onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+def test_graph_predicts_like_the_command(files):
+    printed = run_ok("export", "model.opgd", "-o", "own.onnx").out
+    assert printed.startswith("Wrote graph with outputs label, probabilities, scores, typicality")
+    run_ok("predict", "model.opgd", "new.csv", "-o", "own.csv")
+    session = onnxruntime.InferenceSession("own.onnx", providers=["CPUExecutionProvider"])
+    rows = pd.read_csv("new.csv")[COLUMNS].to_numpy(np.float32)
+    labels, probabilities = session.run(["label", "probabilities"], {"X": rows})
+    expected = pd.read_csv("own.csv")
+    assert labels.tolist() == expected["prediction"].tolist()
+    np.testing.assert_allclose(probabilities.max(axis=1), expected["probability"], atol=1e-5)
+
+
+def test_existing_graphs_are_replaced_only_if_asked_for(files):
+    (files / "own.onnx").write_bytes(b"mine")
+    assert_call_refused(["export", "model.opgd", "-o", "own.onnx"], ["--force"], files)
+    done = run_ok(
+        "export", "model.opgd", "-o", "own.onnx", "--force", "--json", "--dtype", "float64"
+    )
+    facts = json.loads(done.out)
+    assert facts["inputs"] == ["X"]
+    assert facts["bytes"] == (files / "own.onnx").stat().st_size
+    session = onnxruntime.InferenceSession("own.onnx", providers=["CPUExecutionProvider"])
+    assert session.get_inputs()[0].type == "tensor(double)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["model.opgd", "-o", "own.txt"], ["'own.txt' must end in .onnx"]),
+        (["model.opgd", "-o", "own.onnx", "--dtype", "int8"], ["--dtype must be", "'int8'"]),
+        (["none.opgd", "-o", "own.onnx"], ["no such file"]),
+        (["filled.opgd", "-o", "own.onnx"], ["--impute", "--drop-missing"]),
+        (["dates.opgd", "-o", "own.onnx"], ["Column 'day'", "it has dates"]),
+        (["RDA.opgd", "-o", "RDA.opgd"], ["is read by this command"]),
+    ],
+    ids=join_words,
+)
+def test_what_cannot_be_exported_is_refused(arguments, words, files):
+    name = arguments[0]
+    if name == "filled.opgd":
+        table = pd.read_csv("train.csv")
+        table.loc[0, "ash"] = np.nan
+        table.to_csv("own.csv", index=False)
+        run_ok("fit", "own.csv", "-t", "kind", "--axes", 1, "--impute", "median", "-o", name)
+    elif name == "dates.opgd":
+        table = pd.read_csv("train.csv")
+        table["day"] = pd.date_range("2024-01-01", periods=len(table)).astype(str)
+        table.to_csv("own.csv", index=False)
+        run_ok("fit", "own.csv", "-t", "kind", "--axes", 1, "-o", name)
+    elif name == "RDA.opgd":
+        (files / name).write_bytes((files / "model.opgd").read_bytes())
+        arguments = [*arguments, "--force"]
+    assert_call_refused(["export", *arguments], words, files)
