@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import (
+    arrays,
     choosing,
     cluster,
     clustering,
@@ -69,6 +70,7 @@ SECTIONS: dict[str, Section] = {
     "missing-clusters": missing.show_missing_clusters,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
+    "arrays": arrays.run,
     "threads": threads.run,
     "peers": peers.run,
     "growth": growth.run,

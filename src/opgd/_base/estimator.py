@@ -5,10 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from opgd._utils.arrays import find_place
 from opgd._utils.features import validate_features
 from opgd._utils.warnings import keep_filters
+from opgd.core.device import DeviceSamples
 from opgd.core.types import AnyArray
 
 OPTIONAL = ("_held_out", "feature_order_", "sparsity_path_")
@@ -60,3 +62,17 @@ class BaseModel(BaseEstimator):
         check_is_fitted(self)
         with keep_filters():
             return validate_features(self, X, reset=False, allow_nan=self._allow_missing)
+
+    def _find_device_rows(self, X: Any) -> DeviceSamples | None:
+        """Return samples of another library, validated, or None for NumPy and other input.
+
+        Samples with missing values are not computed on devices, so that None is returned as well.
+        """
+        place = find_place(X)
+        if place is None:
+            return None
+        check_is_fitted(self)
+        floats = [place.xp.float32, place.float_dtype]
+        X = validate_data(self, X, reset=False, dtype=floats, ensure_all_finite=False)
+        samples = DeviceSamples(X, place)
+        return samples if samples.are_finite else None

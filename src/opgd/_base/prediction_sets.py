@@ -8,6 +8,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._dask.lazy import apply_to_samples, compute_eagerly
+from opgd._utils.arrays import to_host
 from opgd._utils.labels import encode_true_labels
 from opgd._utils.validation import check_flag, check_sample_weight, check_seed, check_share
 from opgd._utils.warnings import DataWarning, warn_caller
@@ -146,7 +147,8 @@ class PredictionSetMixin:
         rng: np.random.RandomState | None,
         X: Any,
     ) -> AnyArray:
-        log_joints, ratios = self._density_log_joint(X), self._log_prior_ratios(priors)
+        log_joints = to_host(self._density_log_joint(X))
+        ratios = self._log_prior_ratios(priors)
         uniform = None if rng is None else rng.uniform(size=log_joints.shape)
         sets: AnyArray = held_out.p_values(log_joints + ratios, ratios, uniform) > level
         return sets | too_few

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from opgd._utils.arrays import find_place, to_host
 from opgd._utils.features import to_feature_array
 from opgd.core.types import AnyArray
 
@@ -16,12 +17,16 @@ def is_lazy(X: Any) -> bool:
 
 
 def support_dask(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method with one result per sample, so that Dask input gives a Dask array."""
+    """Decorate a method with one result per sample.
+
+    Dask input gives a Dask array, and an array of another library gives one of that library.
+    """
 
     @functools.wraps(method)
     def apply(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_lazy(X):
-            return method(self, X, *args, **kwargs)
+            place, result = find_place(X), method(self, X, *args, **kwargs)
+            return result if place is None else place.put_numbers(result)
         return apply_lazily(functools.partial(_call_method, method, self, args, kwargs), X)
 
     return apply
@@ -82,8 +87,8 @@ def check_two_dimensional(X: Any) -> None:
 
 
 def compute_eagerly(values: Any) -> Any:
-    """Return values in memory; Dask collections are computed."""
-    return values.compute() if is_lazy(values) else values
+    """Return values in memory; Dask collections are computed, arrays copied from devices."""
+    return values.compute() if is_lazy(values) else to_host(values)
 
 
 def take_values(values: AnyArray, codes: Any) -> Any:

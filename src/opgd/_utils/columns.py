@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from opgd._utils.arrays import to_host
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray
 
@@ -120,8 +121,8 @@ def classify_type(found: type) -> str:
 
 
 def compute_lazy(values: Any) -> Any:
-    """Return Dask collections in memory, for estimators without an engine for them."""
-    return values.compute() if hasattr(values, "__dask_graph__") else values
+    """Return Dask collections, and arrays of other libraries, as values in memory."""
+    return values.compute() if hasattr(values, "__dask_graph__") else to_host(values)
 
 
 def fill_masked(values: Any) -> AnyArray:

@@ -86,7 +86,7 @@ class RegularizedDiscriminantAnalysis(Baseline):
         basis = self._coordinates.basis
         active = basis.any(axis=1)
         n_off_span = int(active.sum()) - basis.shape[1]
-        if self.gamma > 0 and n_off_span > 0:
+        if self.gamma > 0 and n_off_span > 0 and isinstance(log_joint, np.ndarray):
             # a missing feature leaves one direction less orthogonal to the span of the samples
             n_missing = np.isnan(self._check_rows(X)[:, active]).sum(axis=1)
             log_joint -= np.outer(np.minimum(n_missing / n_off_span, 1.0), log_factors)

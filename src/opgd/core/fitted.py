@@ -1,8 +1,10 @@
 """A fitted projection, with everything needed to score new samples."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
@@ -179,13 +181,14 @@ class FittedProjection:
         return map_blocks(X, self.center, block_log_joint, int(groups[-1]) + 1)
 
 
-def mix_background(log_joints: FloatArray, share: float, priors: FloatArray) -> FloatArray:
+def mix_background(log_joints: Any, share: float, priors: Any, xp: Any = np) -> Any:
     """Return log((1 - share) posterior + share priors) of the classes, (n, K).
 
-    `log_joints` (n, K) may lack a constant of each sample; a new array is returned.
+    `log_joints` (n, K) may lack a constant of each sample; a new array is returned. `xp` is the
+    module of the arrays.
     """
-    log_posteriors = normalize_log_joints(log_joints.copy())
+    log_posteriors = normalize_log_joints(log_joints + 0.0, xp)
     if share == 0:
         return log_posteriors
     with np.errstate(divide="ignore"):  # a class may have prior 0
-        return np.logaddexp(np.log1p(-share) + log_posteriors, np.log(share * priors))
+        return xp.logaddexp(math.log1p(-share) + log_posteriors, xp.log(share * priors))
