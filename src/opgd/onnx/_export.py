@@ -1,33 +1,22 @@
 """to_onnx, which converts fitted estimators and pipelines to ONNX graphs."""
 
 import json
-import re
 from typing import Any
 
 import numpy as np
 import onnx
-from skl2onnx import convert_sklearn, get_latest_tested_opset_version
-from skl2onnx.common.data_types import StringTensorType
-from skl2onnx.common.exceptions import MissingConverter, MissingShapeCalculator
-from skl2onnx.sklapi import CastTransformer
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from skl2onnx import get_latest_tested_opset_version
 
-from opgd._tables.columns import CategoryColumn
 from opgd._utils.text import list_names
 from opgd._utils.validation import check_choice, check_integer
 from opgd._utils.versions import get_version
 from opgd._utils.warnings import DataWarning, warn_caller
-from opgd.onnx._encoder import check_encoder, has_one_input
-from opgd.onnx._prediction import ESTIMATORS, OUTPUTS, describe
-from opgd.onnx._registration import FLOATS, declare_outputs
-from opgd.table_encoder import TableEncoder
+from opgd.onnx._pipelines import Conversion, list_inputs, split_steps
+from opgd.onnx._prediction import OUTPUTS, describe
 
-DTYPES = ("float32", "float64")
+DTYPES = ["float32", "float64"]
 OPSETS = 13, 18
 """Smallest version of the operator set, and the default, which onnxruntime 1.14 supports."""
-WORDS = ("passthrough", None)
-"""Steps of pipelines that do nothing."""
 COARSEST = 1e-3
 """Spacing of float32 numbers in standard deviations above which there is a warning."""
 
@@ -91,8 +80,8 @@ def to_onnx(
     TypeError
         If the estimator or a step of the Pipeline cannot be converted.
     ValueError
-        If a column of the table encoder has dates, numbers as text (such as percentages) or
-        missing values.
+        If a column of the table encoder has dates, numbers as text (such as percentages), or
+        missing values that no SimpleImputer fills afterwards.
 
     Notes
     -----
@@ -108,63 +97,32 @@ def to_onnx(
     >>> [output.name for output in graph.graph.output]
     ['label', 'probabilities', 'scores', 'typicality']
     """
-    check_choice("dtype", dtype, list(DTYPES))
-    check_choice("compute_dtype", compute_dtype, list(DTYPES))
-    if dtype > compute_dtype:
+    check_choice("dtype", dtype, DTYPES)
+    check_choice("compute_dtype", compute_dtype, DTYPES)
+    if (dtype, compute_dtype) == ("float64", "float32"):
         raise ValueError("compute_dtype='float32' requires dtype='float32', got 'float64'.")
     latest = get_latest_tested_opset_version()
     check_integer("target_opset", target_opset, OPSETS[0], latest)
-    steps, final = _split_steps(model)
-    check_is_fitted(final)
+    steps, final = split_steps(model)
     prediction = describe(final)
     names = _check_outputs(outputs, prediction.outputs, final)
-    inputs = _list_inputs(steps[0][1] if steps else final, dtype, names)
     if not steps and dtype == "float32":
         _warn_about_offsets(final)
-    graph = _convert(steps, final, inputs, names, dtype, compute_dtype, int(target_opset))
-    columns = {name: column for name, (column, _) in inputs.items() if column is not None}
+    inputs = list_inputs(steps[0][1] if steps else final, names)
+    conversion = Conversion(steps, final, inputs, names, dtype, compute_dtype)
+    graph = conversion.run(int(target_opset))
+    columns = {name: each.column for name, each in inputs.items() if each.column is not None}
+    feature_names = [str(name) for name in getattr(final, "feature_names_in_", ())]
     metadata = {
         "opgd": get_version(),
         "estimator": type(final).__name__,
         "classes": json.dumps(prediction.labels.tolist()),
+        "feature_names": json.dumps(feature_names),
         "inputs": json.dumps(columns),
-        "feature_names": json.dumps([str(n) for n in getattr(final, "feature_names_in_", ())]),
     }
     onnx.helper.set_model_props(graph, metadata)
     onnx.checker.check_model(graph)
     return graph
-
-
-def list_supported() -> str:
-    """Return the names of the estimators that can be converted."""
-    names = ", ".join(kind.__name__ for kind in ESTIMATORS)
-    return f"{names}, and a Pipeline that ends in one of them"
-
-
-def _split_steps(model: Any) -> tuple[list[tuple[str, Any]], Any]:
-    """Return the steps that transform samples, and the final estimator."""
-    steps, final, place = [], model, ""
-    if isinstance(model, Pipeline):
-        *steps, (_, final) = model.steps
-        steps = [(name, step) for name, step in steps if step not in WORDS]
-        place = "a Pipeline that ends in "
-    if type(final) not in ESTIMATORS:
-        raise TypeError(
-            f"Cannot convert {place}{type(final).__name__} to ONNX; supported are "
-            f"{list_supported()}."
-        )
-    for number, (name, step) in enumerate(steps):
-        if type(step) in (TableEncoder, *ESTIMATORS):
-            check_is_fitted(step)
-        if isinstance(step, TableEncoder):
-            if number:
-                raise TypeError(
-                    f"Step {name!r}, a TableEncoder, must be the first of the Pipeline."
-                )
-            check_encoder(step)
-        elif type(step) in ESTIMATORS and not hasattr(step, "transform"):
-            raise TypeError(f"Step {name!r} ({type(step).__name__}) has no transform.")
-    return steps, final
 
 
 def _check_outputs(outputs: Any, present: list[str], final: Any) -> tuple[str, ...]:
@@ -180,70 +138,6 @@ def _check_outputs(outputs: Any, present: list[str], final: Any) -> tuple[str, .
     if not names or len(set(names)) < len(names):
         raise ValueError(f"outputs must be one or more distinct names, got {outputs!r}.")
     return tuple(name for name in OUTPUTS if name in names)
-
-
-def _list_inputs(
-    first: Any, dtype: str, reserved: tuple[str, ...]
-) -> dict[str, tuple[str | None, Any]]:
-    """Return the name of the column and the type of each input of the graph, by its name."""
-    if not isinstance(first, TableEncoder) or has_one_input(first):
-        return {"X": (None, FLOATS[dtype]([None, int(first.n_features_in_)]))}
-    inputs: dict[str, tuple[str | None, Any]] = {}
-    for column in first.columns_:
-        kind = StringTensorType if isinstance(column, CategoryColumn) else FLOATS[dtype]
-        name = _make_identifier(column.name, {*reserved, *inputs})
-        inputs[name] = column.name, kind([None, 1])
-    return inputs
-
-
-def _make_identifier(text: str, taken: set[str]) -> str:
-    """Return a name of ASCII letters, digits and underscores, as ONNX requires."""
-    name = re.sub(r"\W", "_", text, flags=re.ASCII)
-    if not name or name[0].isdigit():
-        name = f"_{name}"
-    number, candidate = 2, name
-    while candidate in taken:
-        candidate, number = f"{name}_{number}", number + 1
-    return candidate
-
-
-def _convert(
-    steps: list[tuple[str, Any]],
-    final: Any,
-    inputs: dict[str, tuple[str | None, Any]],
-    names: tuple[str, ...],
-    dtype: str,
-    compute_dtype: str,
-    target_opset: int,
-) -> onnx.ModelProto:
-    def parse(scope: Any, step: Any, variables: list[Any], custom_parsers: Any = None) -> Any:  # noqa: ARG001
-        if isinstance(step, TableEncoder):
-            return declare_outputs(scope, step, variables, ("features",), compute_dtype)
-        if step is not final:
-            return declare_outputs(scope, step, variables, ("scores",), compute_dtype)
-        return declare_outputs(scope, step, variables, names, dtype)
-
-    kinds = (TableEncoder, *ESTIMATORS)
-    if dtype != compute_dtype and steps and not isinstance(steps[0][1], TableEncoder):
-        steps = [("cast to float64", CastTransformer(dtype=np.float64)), *steps]
-    double = compute_dtype == "float64"
-    try:
-        return convert_sklearn(
-            Pipeline([*steps, ("model", final)]) if steps else final,
-            name="opgd",
-            initial_types=[(name, kind) for name, (_, kind) in inputs.items()],
-            target_opset={"": target_opset, "ai.onnx.ml": 2},
-            custom_parsers=dict.fromkeys(kinds, parse),
-            options={
-                id(step): {"double": double}
-                for _, step in [*steps, ("", final)]
-                if type(step) in ESTIMATORS
-            },
-        )
-    except (MissingConverter, MissingShapeCalculator, NotImplementedError) as error:
-        known = ", ".join(f"{name!r} ({type(step).__name__})" for name, step in steps)
-        reason = str(error).split(".")[0]
-        raise TypeError(f"skl2onnx cannot convert the steps {known}: {reason}.") from None
 
 
 def _warn_about_offsets(estimator: Any) -> None:

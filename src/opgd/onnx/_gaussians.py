@@ -10,8 +10,8 @@ from opgd.core.types import FloatArray
 from opgd.onnx._graph import Graph
 from opgd.onnx._prediction import NoiseRule, Prediction
 
-LIMITS = {"float32": 1e15, "float64": FARTHEST}
-"""Bounds of standardized scores, whose squares must be finite."""
+LIMITS = {"float32": 1e14, "float64": FARTHEST}
+"""Bounds of scores in standard deviations; sums of their squares must be finite."""
 LEAST_CONSTANT = -1e30
 """Log joint at the mean of a Gaussian without weight."""
 
@@ -63,9 +63,8 @@ def add_squared_distances(
     n_gaussians, q = projection.gaussians.means.shape
     scores = graph.add("MatMul", centered, standardization.components[:, used].T)
     scores = graph.add("Clip", scores, -limit, limit)
-    standardized = graph.add("MatMul", scores, standardization.matrix)
-    standardized = graph.add("Sub", standardized, standardization.offsets)
-    standardized = graph.add("Clip", standardized, -limit, limit)
+    # no element of the matrix exceeds 1, so that the squares are finite as well
+    standardized = graph.add("Gemm", scores, standardization.matrix, -standardization.offsets)
     by_gaussian = graph.add("Reshape", standardized, np.array([0, n_gaussians, q]))
     return graph.reduce("ReduceSumSquare", by_gaussian)
 
