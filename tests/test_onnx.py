@@ -1,7 +1,9 @@
 """Graphs of fitted estimators give their predictions, with onnxruntime."""
 
 import functools
+import importlib
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -105,7 +107,7 @@ def test_outputs_are_those_of_the_estimator(name, dtype):
 
 
 def test_every_supported_estimator_is_tested():
-    from opgd.onnx._prediction import ESTIMATORS
+    from opgd._onnx.prediction import ESTIMATORS
 
     assert {type(fitted(name)) for name in FITS} == set(ESTIMATORS)
 
@@ -371,7 +373,17 @@ class _Doubling(StandardScaler):
     """A step of a class that skl2onnx does not know."""
 
 
+def test_missing_packages_are_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    for name in list(sys.modules):
+        if name.startswith("opgd._onnx.") and name != "opgd._onnx.export":
+            monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r'needs skl2onnx; .*"opgd\[onnx\]"'):
+        opgd.to_onnx(fitted("LDA"))
+
+
 def test_converters_are_registered_with_skl2onnx():
+    importlib.import_module("opgd.onnx")
     pipeline = make_pipeline(StandardScaler(), opgd.OPGDClassifier(2)).fit(X, NAMES)
     kind = FloatTensorType([None, 13])
     graph = skl2onnx.convert_sklearn(pipeline, initial_types=[("X", kind)], target_opset=15)

@@ -133,7 +133,8 @@ def describe(estimator: Any) -> Prediction:
 def check_labels(labels: AnyArray) -> AnyArray:
     """Return labels as int64 or as an array of str; raise an error if they are neither."""
     if labels.dtype.kind in "biuf":
-        numbers = labels.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # huge numbers
+            numbers = labels.astype(np.int64)
         if np.all(numbers == labels):
             return numbers
         raise ValueError(

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opgd._onnx.graph import Graph
+from opgd._onnx.prediction import NoiseRule, Prediction
 from opgd.core.fitted import FittedProjection
 from opgd.core.scoring import FARTHEST, log_joint_at_means
-from opgd.core.types import FloatArray
-from opgd.onnx._graph import Graph
-from opgd.onnx._prediction import NoiseRule, Prediction
+from opgd.core.types import FloatArray, IntArray
 
 LIMITS = {"float32": 1e14, "float64": FARTHEST}
 """Bounds of scores in standard deviations; sums of their squares must be finite."""
@@ -56,7 +56,7 @@ def add_centered(graph: Graph, features: str, prediction: Prediction) -> str:
 
 
 def add_squared_distances(
-    graph: Graph, centered: str, projection: FittedProjection, used: FloatArray
+    graph: Graph, centered: str, projection: FittedProjection, used: IntArray
 ) -> str:
     """Add squared Mahalanobis distances to every Gaussian in the projection, (n, C)."""
     standardization, limit = Standardization.make(projection), LIMITS[graph.dtype.name]
@@ -102,9 +102,7 @@ def add_probabilities(graph: Graph, log_joint: str, prediction: Prediction) -> s
     return graph.add("Add", mixed, share * prediction.priors)
 
 
-def add_is_noise(
-    graph: Graph, centered: str, squared: str, rule: NoiseRule, used: FloatArray
-) -> str:
+def add_is_noise(graph: Graph, centered: str, squared: str, rule: NoiseRule, used: IntArray) -> str:
     """Add whether each sample is more probably noise, (n,)."""
     distances = squared
     if rule.matrix.shape[1]:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from opgd._onnx.graph import Graph
+from opgd._onnx.prediction import check_text
 from opgd._tables.cells import MISSING_WORDS
 from opgd._tables.columns import BOOLEANS, CategoryColumn, Column, DateColumn, NumberColumn
 from opgd._tables.reading import get_input_names
-from opgd.onnx._graph import Graph
-from opgd.onnx._prediction import check_text
 from opgd.table_encoder import TableEncoder
 
 

@@ -1,22 +1,22 @@
 """to_onnx, which converts fitted estimators and pipelines to ONNX graphs."""
 
+import importlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
-from skl2onnx import get_latest_tested_opset_version
 
 from opgd._utils.text import list_names
 from opgd._utils.validation import check_choice, check_integer
 from opgd._utils.versions import get_version
 from opgd._utils.warnings import DataWarning, warn_caller
-from opgd.onnx._pipelines import Conversion, list_inputs, split_steps
-from opgd.onnx._prediction import OUTPUTS, describe
+
+if TYPE_CHECKING:
+    import onnx
 
 DTYPES = ["float32", "float64"]
-OPSETS = 13, 18
-"""Smallest version of the operator set, and the default, which onnxruntime 1.14 supports."""
+OPSETS = 13, 18, 22
+"""Versions of the operator set: smallest, default (of onnxruntime 1.14) and largest."""
 COARSEST = 1e-3
 """Spacing of float32 numbers in standard deviations above which there is a warning."""
 
@@ -28,7 +28,7 @@ def to_onnx(
     compute_dtype: str = "float64",
     outputs: Any = None,
     target_opset: int = OPSETS[1],
-) -> onnx.ModelProto:
+) -> "onnx.ModelProto":
     """Convert a fitted estimator, or a Pipeline that ends in one, to an ONNX graph.
 
     The graph computes predictions without Python, for example with onnxruntime. Its outputs are
@@ -101,16 +101,15 @@ def to_onnx(
     check_choice("compute_dtype", compute_dtype, DTYPES)
     if (dtype, compute_dtype) == ("float64", "float32"):
         raise ValueError("compute_dtype='float32' requires dtype='float32', got 'float64'.")
-    latest = get_latest_tested_opset_version()
-    check_integer("target_opset", target_opset, OPSETS[0], latest)
-    steps, final = split_steps(model)
-    prediction = describe(final)
+    check_integer("target_opset", target_opset, OPSETS[0], OPSETS[-1])
+    pipelines = import_part("pipelines")
+    steps, final = pipelines.split_steps(model)
+    prediction = import_part("prediction").describe(final)
     names = _check_outputs(outputs, prediction.outputs, final)
     if not steps and dtype == "float32":
         _warn_about_offsets(final)
-    inputs = list_inputs(steps[0][1] if steps else final, names)
-    conversion = Conversion(steps, final, inputs, names, dtype, compute_dtype)
-    graph = conversion.run(int(target_opset))
+    inputs = pipelines.list_inputs(steps[0][1] if steps else final, names)
+    conversion = pipelines.Conversion(steps, final, inputs, names, dtype, compute_dtype)
     columns = {name: each.column for name, each in inputs.items() if each.column is not None}
     feature_names = [str(name) for name in getattr(final, "feature_names_in_", ())]
     metadata = {
@@ -120,9 +119,22 @@ def to_onnx(
         "feature_names": json.dumps(feature_names),
         "inputs": json.dumps(columns),
     }
-    onnx.helper.set_model_props(graph, metadata)
-    onnx.checker.check_model(graph)
+    graph: onnx.ModelProto = conversion.run(int(target_opset), metadata)
     return graph
+
+
+def import_part(name: str) -> Any:
+    """Return a module of `opgd._onnx`; raise an ImportError that names the extra to install."""
+    try:
+        return importlib.import_module(f"opgd._onnx.{name}")
+    except ImportError as error:
+        package = (error.name or "").split(".")[0]
+        if package not in ("onnx", "skl2onnx"):
+            raise
+        raise ImportError(
+            f'Conversion to ONNX needs {package}; install it with: pip install "opgd[onnx]"',
+            name=package,
+        ) from None
 
 
 def _check_outputs(outputs: Any, present: list[str], final: Any) -> tuple[str, ...]:
@@ -137,7 +149,7 @@ def _check_outputs(outputs: Any, present: list[str], final: Any) -> tuple[str, .
             )
     if not names or len(set(names)) < len(names):
         raise ValueError(f"outputs must be one or more distinct names, got {outputs!r}.")
-    return tuple(name for name in OUTPUTS if name in names)
+    return tuple(name for name in present if name in names)
 
 
 def _warn_about_offsets(estimator: Any) -> None:

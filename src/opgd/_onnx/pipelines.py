@@ -12,11 +12,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._onnx.encoder import check_encoder, has_one_input
+from opgd._onnx.graph import TYPES, Graph
+from opgd._onnx.prediction import ESTIMATORS
+from opgd._onnx.registration import FLOATS, declare_outputs, get_dtype, register
 from opgd._tables.columns import CategoryColumn
-from opgd.onnx._encoder import check_encoder, has_one_input
-from opgd.onnx._graph import TYPES, Graph
-from opgd.onnx._prediction import ESTIMATORS
-from opgd.onnx._registration import FLOATS, declare_outputs, get_dtype
 from opgd.table_encoder import TableEncoder
 
 WORDS = ("passthrough", None)
@@ -50,8 +50,9 @@ class Conversion:
     dtype: str  # of inputs and outputs
     compute_dtype: str
 
-    def run(self, target_opset: int) -> onnx.ModelProto:
-        """Return the graph."""
+    def run(self, target_opset: int, metadata: dict[str, str]) -> onnx.ModelProto:
+        """Return the graph, with metadata."""
+        register()
         is_cast = self.dtype != self.compute_dtype
         endings = {name: ENDING * (is_cast and not i.is_text) for name, i in self.inputs.items()}
         estimators = [step for _, step in [*self.steps, ("", self.final)]]
@@ -78,6 +79,8 @@ class Conversion:
         for name, ending in endings.items():
             if ending:
                 _cast_input(graph.graph, name, name + ending)
+        onnx.helper.set_model_props(graph, metadata)
+        onnx.checker.check_model(graph)
         return graph
 
     def _parse(
