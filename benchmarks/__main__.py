@@ -15,6 +15,7 @@ from benchmarks import (
     decisions,
     defaults,
     few_labels,
+    graphs,
     growth,
     kernel,
     labels,
@@ -67,6 +68,7 @@ SECTIONS: dict[str, Section] = {
     "feature-cost": sparse.show_path_cost,
     "missing": missing.show_missing,
     "missing-clusters": missing.show_missing_clusters,
+    "onnx": graphs.show_graphs,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
     "threads": threads.run,
@@ -101,6 +103,7 @@ LONG = [
     "features",
     "missing",
     "missing-clusters",
+    "onnx",
     *SCALED_SECTIONS,
 ]
 """Sections that take many minutes or the better part of an hour, run when asked for."""
