@@ -153,6 +153,10 @@ def test_large_offsets_keep_their_digits():
     with pytest.warns(opgd.DataWarning, match=r"float32 is too coarse for column 0.*dtype"):
         graph = opgd.to_onnx(model)
     assert_same(run(graph, shifted), model, shifted.astype(np.float64), 1e-6)
+    constant = np.column_stack([X, np.full(len(X), 1e9)])
+    with pytest.warns(opgd.DataWarning, match="constant"):
+        model = opgd.OPGDClassifier(2).fit(constant, CODES)
+    opgd.to_onnx(model)  # without a warning
 
 
 def test_huge_values_have_finite_results():

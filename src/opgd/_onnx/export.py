@@ -10,6 +10,7 @@ from opgd._utils.text import list_names
 from opgd._utils.validation import check_choice, check_integer
 from opgd._utils.versions import get_version
 from opgd._utils.warnings import DataWarning, warn_caller
+from opgd.core.types import IntArray
 
 if TYPE_CHECKING:
     import onnx
@@ -107,7 +108,7 @@ def to_onnx(
     prediction = import_part("prediction").describe(final)
     names = _check_outputs(outputs, prediction.outputs, final)
     if not steps and dtype == "float32":
-        _warn_about_offsets(final)
+        _warn_about_offsets(final, prediction.used)
     inputs = pipelines.list_inputs(steps[0][1] if steps else final, names)
     conversion = pipelines.Conversion(steps, final, inputs, names, dtype, compute_dtype)
     columns = {name: each.column for name, each in inputs.items() if each.column is not None}
@@ -152,18 +153,20 @@ def _check_outputs(outputs: Any, present: list[str], final: Any) -> tuple[str, .
     return tuple(name for name in present if name in names)
 
 
-def _warn_about_offsets(estimator: Any) -> None:
+def _warn_about_offsets(estimator: Any, used: IntArray) -> None:
     """Warn if the spacing of float32 numbers near the center is large for a feature."""
     coordinates = getattr(estimator, "_coordinates", None)
     if coordinates is None:
         return
-    spacing = np.spacing(np.abs(coordinates.center).astype(np.float32)).astype(np.float64)
-    coarse = np.flatnonzero(spacing > COARSEST * coordinates.scale)
-    if len(coarse):
+    with np.errstate(over="ignore", invalid="ignore"):
+        spacing = np.spacing(np.abs(coordinates.center[used]).astype(np.float32))
+        is_fine = spacing.astype(np.float64) <= COARSEST * coordinates.scale[used]
+    if not is_fine.all():
         names = estimator._column_names()
-        listed = list_names([names[j] for j in coarse])
+        listed = list_names([names[j] for j in used[~is_fine]])
         warn_caller(
             f"float32 is too coarse for {listed}: the mean is large compared with the standard "
-            "deviation. Pass dtype='float64', or subtract a constant and fit again.",
+            "deviation, or the unit is extreme. Pass dtype='float64', or shift or rescale the "
+            "feature and fit again.",
             DataWarning,
         )
