@@ -16,6 +16,7 @@ from benchmarks import (
     decisions,
     defaults,
     few_labels,
+    graphs,
     growth,
     kernel,
     labels,
@@ -68,6 +69,7 @@ SECTIONS: dict[str, Section] = {
     "feature-cost": sparse.show_path_cost,
     "missing": missing.show_missing,
     "missing-clusters": missing.show_missing_clusters,
+    "onnx": graphs.show_graphs,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
     "arrays": arrays.run,
@@ -103,6 +105,7 @@ LONG = [
     "features",
     "missing",
     "missing-clusters",
+    "onnx",
     *SCALED_SECTIONS,
 ]
 """Sections that take many minutes or the better part of an hour, run when asked for."""

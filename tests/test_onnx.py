@@ -1,13 +1,16 @@
 """Graphs of fitted estimators give their predictions, with onnxruntime."""
 
 import functools
+import importlib
 import json
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,8 +40,8 @@ FITS = {
     ).fit(X, NAMES),
     "semi-supervised": lambda: opgd.OPGDSemiSupervised().fit(X, PARTLY),
     "mixture": lambda: opgd.OPGDMixture(3, random_state=0).fit(X),
-    "merged": lambda: opgd.OPGDMixture(4, merge=3, random_state=0).fit(X[:, :5]),
-    "noise": lambda: opgd.OPGDMixture(3, noise=0.2, random_state=0).fit(X),
+    "merged": lambda: opgd.OPGDMixture(4, merge=3, init="kmeans", random_state=0).fit(X[:, :5]),
+    "noise": lambda: opgd.OPGDMixture(3, noise=0.2, init="kmeans", random_state=0).fit(X),
     "LDA": lambda: baselines.ReducedRankLDA().fit(X, CODES - 1),
     "RDA": lambda: baselines.RegularizedDiscriminantAnalysis(0.5, 0.1).fit(X, CODES),
     "MDA": lambda: baselines.MixtureDiscriminantAnalysis(2).fit(X, CODES),
@@ -49,8 +52,8 @@ FITS = {
     "kernels": lambda: baselines.InformativeComponents(1, centers="samples", variance=0.3).fit(
         X, CODES
     ),
-    "pursuit": lambda: baselines.LikelihoodRatioPursuit(2).fit(X, CODES),
-    "mixture pursuit": lambda: baselines.GaussianMixturePursuit(1).fit(X, CODES),
+    "pursuit": lambda: baselines.LikelihoodRatioPursuit(2, max_iter=0).fit(X, CODES),
+    "mixture pursuit": lambda: baselines.GaussianMixturePursuit(1, max_iter=0).fit(X, CODES),
 }
 METHODS = {
     "label": "predict",
@@ -104,7 +107,7 @@ def test_outputs_are_those_of_the_estimator(name, dtype):
 
 
 def test_every_supported_estimator_is_tested():
-    from opgd.onnx._prediction import ESTIMATORS
+    from opgd._onnx.prediction import ESTIMATORS
 
     assert {type(fitted(name)) for name in FITS} == set(ESTIMATORS)
 
@@ -150,6 +153,10 @@ def test_large_offsets_keep_their_digits():
     with pytest.warns(opgd.DataWarning, match=r"float32 is too coarse for column 0.*dtype"):
         graph = opgd.to_onnx(model)
     assert_same(run(graph, shifted), model, shifted.astype(np.float64), 1e-6)
+    constant = np.column_stack([X, np.full(len(X), 1e9)])
+    with pytest.warns(opgd.DataWarning, match="constant"):
+        model = opgd.OPGDClassifier(2).fit(constant, CODES)
+    opgd.to_onnx(model)  # without a warning
 
 
 def test_huge_values_have_finite_results():
@@ -249,6 +256,33 @@ def test_tables_with_categories_are_encoded(dtype, rng):
     assert np.isnan(run(graph, inputs)["probabilities"][0]).all()
 
 
+@pytest.mark.parametrize("dtype", BOUNDS)
+def test_missing_values_are_imputed_by_a_step(dtype, rng):
+    table, y = make_table(rng)
+    table.loc[rng.random(len(table)) < 0.2, "label"] = np.nan
+    table.loc[3, "city"] = None
+    steps = opgd.TableEncoder(), SimpleImputer(strategy="median"), opgd.OPGDClassifier(1, ridge=0.1)
+    pipeline = make_pipeline(*steps).fit(table, y)
+    graph = opgd.to_onnx(pipeline, dtype=dtype, outputs=["probabilities"])
+    table["label"] = table["label"].astype(dtype).astype(float)
+    probabilities = run(graph, to_inputs(graph, table.fillna({"city": "NA"}), dtype))[
+        "probabilities"
+    ]
+    np.testing.assert_allclose(probabilities, pipeline.predict_proba(table), atol=BOUNDS[dtype])
+
+
+def test_inputs_have_distinct_names(rng):
+    columns = ["a b", "a_b", "a_b_double", "scores", "1"]
+    table = pd.DataFrame(rng.normal(size=(60, 5)), columns=columns)
+    y = (table.to_numpy().sum(axis=1) > 0).astype(int)
+    pipeline = make_pipeline(opgd.TableEncoder(), opgd.OPGDClassifier(1)).fit(table, y)
+    graph = opgd.to_onnx(pipeline)
+    names = [entry.name for entry in graph.graph.input]
+    assert len(set(names)) == 5
+    result = run(graph, to_inputs(graph, table, np.float32))
+    np.testing.assert_array_equal(result["label"], pipeline.predict(table.astype(np.float32)))
+
+
 def test_encoded_arrays_have_one_input():
     pipeline = make_pipeline(opgd.TableEncoder(), opgd.OPGDClassifier()).fit(X, CODES)
     results = run(opgd.to_onnx(pipeline, dtype="float64"), X)
@@ -343,7 +377,17 @@ class _Doubling(StandardScaler):
     """A step of a class that skl2onnx does not know."""
 
 
+def test_missing_packages_are_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    for name in list(sys.modules):
+        if name.startswith("opgd._onnx.") and name != "opgd._onnx.export":
+            monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r'needs skl2onnx; .*"opgd\[onnx\]"'):
+        opgd.to_onnx(fitted("LDA"))
+
+
 def test_converters_are_registered_with_skl2onnx():
+    importlib.import_module("opgd.onnx")
     pipeline = make_pipeline(StandardScaler(), opgd.OPGDClassifier(2)).fit(X, NAMES)
     kind = FloatTensorType([None, 13])
     graph = skl2onnx.convert_sklearn(pipeline, initial_types=[("X", kind)], target_opset=15)

@@ -4,6 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
+    from opgd._onnx.export import to_onnx
     from opgd._utils.warnings import DataWarning
     from opgd.classifier import OPGDClassifier
     from opgd.classifier_cv import OPGDClassifierCV
@@ -11,7 +12,6 @@ if _typing.TYPE_CHECKING:
     from opgd.decisions import CostSensitiveClassifier
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
-    from opgd.onnx import to_onnx
     from opgd.report import explore, write_report
     from opgd.semi_supervised import OPGDSemiSupervised
     from opgd.table_encoder import TableEncoder
@@ -47,7 +47,7 @@ _MODULES = {
     "explore": "opgd.report",
     "load_model": "opgd.model_file",
     "save_model": "opgd.model_file",
-    "to_onnx": "opgd.onnx",
+    "to_onnx": "opgd._onnx.export",
     "write_report": "opgd.report",
 }
 

@@ -2,18 +2,19 @@
 
 import numpy as np
 
+from opgd._onnx.graph import Graph
+from opgd._onnx.prediction import check_text
 from opgd._tables.cells import MISSING_WORDS
 from opgd._tables.columns import BOOLEANS, CategoryColumn, Column, DateColumn, NumberColumn
 from opgd._tables.reading import get_input_names
-from opgd.onnx._graph import Graph
-from opgd.onnx._prediction import check_text
 from opgd.table_encoder import TableEncoder
 
 
-def check_encoder(encoder: TableEncoder) -> None:
+def check_encoder(encoder: TableEncoder, *, allow_missing: bool) -> None:
     """Raise ValueError, with the name of the column, for columns that no graph can encode."""
     for column in encoder.columns_:
-        reason = _find_obstacle(column, encoder.summary_[column.name].n_missing)
+        n_missing = 0 if allow_missing else encoder.summary_[column.name].n_missing
+        reason = _find_obstacle(column, n_missing)
         if reason:
             raise ValueError(
                 f"Column {column.name!r} cannot be converted to ONNX: {reason}, and fit again."
@@ -32,7 +33,7 @@ def _find_obstacle(column: Column, n_missing: int) -> str:
     if n_missing:
         return f"{n_missing} of its cells are missing; fill or drop them"
     if isinstance(column, CategoryColumn) and -1 in column.places:
-        return "it has rare categories, which are treated as missing; combine or drop them"
+        return "it has rare categories, which count as missing; combine or drop them"
     return ""
 
 
@@ -47,7 +48,7 @@ def add_features(graph: Graph, inputs: list[str], encoder: TableEncoder, output:
 
     The inputs are the columns that are used, (n, 1) each, or a matrix with all columns.
     """
-    check_encoder(encoder)
+    check_encoder(encoder, allow_missing=True)
     if len(inputs) == 1 and has_one_input(encoder):
         names = get_input_names(encoder)
         places = np.array([names.index(column.name) for column in encoder.columns_])

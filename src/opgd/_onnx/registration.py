@@ -1,5 +1,6 @@
-"""Converters for skl2onnx: importing this module registers them."""
+"""Converters for skl2onnx."""
 
+from functools import cache
 from typing import Any
 
 from skl2onnx import update_registered_converter
@@ -10,10 +11,10 @@ from skl2onnx.common.data_types import (
     StringTensorType,
 )
 
-from opgd.onnx._encoder import add_features
-from opgd.onnx._graph import Graph
-from opgd.onnx._model import add_outputs
-from opgd.onnx._prediction import ESTIMATORS, describe
+from opgd._onnx.encoder import add_features
+from opgd._onnx.graph import Graph
+from opgd._onnx.model import add_outputs
+from opgd._onnx.prediction import ESTIMATORS, describe
 from opgd.table_encoder import TableEncoder
 
 FLOATS = {"float32": FloatTensorType, "float64": DoubleTensorType}
@@ -100,8 +101,9 @@ def _make_alias(kind: type[Any]) -> str:
     return f"Opgd{kind.__name__}"
 
 
+@cache
 def register() -> None:
-    """Register the converters of all estimators and of the table encoder."""
+    """Register the converters of all estimators and of the table encoder, once."""
     for kind in ESTIMATORS:
         is_classifier = hasattr(kind, "predict_log_proba")
         update_registered_converter(
@@ -119,6 +121,3 @@ def register() -> None:
         _convert_encoder,
         parser=_parse_encoder,
     )
-
-
-register()

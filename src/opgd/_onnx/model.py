@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from opgd.onnx._gaussians import (
+from opgd._onnx.gaussians import (
     add_centered,
     add_class_log_joint,
     add_is_noise,
     add_probabilities,
     add_squared_distances,
 )
-from opgd.onnx._graph import Graph
-from opgd.onnx._prediction import Prediction
-from opgd.onnx._typicality import add_typicality
+from opgd._onnx.graph import Graph
+from opgd._onnx.prediction import Prediction
+from opgd._onnx.typicality import add_typicality
 
 
 def add_outputs(

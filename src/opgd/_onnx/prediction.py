@@ -24,7 +24,7 @@ from opgd.classifier_cv import OPGDClassifierCV
 from opgd.core.density import SampleDensity
 from opgd.core.fitted import FittedProjection
 from opgd.core.held_out import HeldOut
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.mixture import OPGDMixture
 from opgd.semi_supervised import OPGDSemiSupervised
 
@@ -95,7 +95,7 @@ class Prediction:
         return [name for name, is_present in zip(OUTPUTS, present, strict=True) if is_present]
 
     @property
-    def used(self) -> AnyArray:
+    def used(self) -> IntArray:
         """Indices of the features on which predictions depend."""
         matrices = [projection.components for projection in self.projections]
         if self.noise is not None:
@@ -133,7 +133,8 @@ def describe(estimator: Any) -> Prediction:
 def check_labels(labels: AnyArray) -> AnyArray:
     """Return labels as int64 or as an array of str; raise an error if they are neither."""
     if labels.dtype.kind in "biuf":
-        numbers = labels.astype(np.int64)
+        with np.errstate(invalid="ignore"):  # huge numbers
+            numbers = labels.astype(np.int64)
         if np.all(numbers == labels):
             return numbers
         raise ValueError(

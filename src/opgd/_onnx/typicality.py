@@ -14,9 +14,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.special import chdtrc, erfcx, gammaln
 
+from opgd._onnx.graph import Graph
 from opgd.core.held_out import HeldOut
 from opgd.core.types import FloatArray
-from opgd.onnx._graph import Graph
 
 DEGREE = 40
 """Degree of the polynomial from which smaller ones are cut off."""
@@ -95,18 +95,14 @@ def add_log_erfcx(graph: Graph, x: str) -> str:
 def add_ranks(graph: Graph, values: str, ordered: FloatArray) -> str:
     """Add the number of ascending numbers that are smaller than each value, by bisection, (n,)."""
     n_steps = len(ordered).bit_length()
-    padding = np.full(2**n_steps - 1 - len(ordered), np.inf)
-    table = graph.constant(np.concatenate([ordered, padding]))
+    padded = np.append(ordered, np.full(2**n_steps - 1 - len(ordered), np.inf))
+    table = graph.constant(padded)
     # not a product with 1 - tolerance, which onnxruntime removes as a product with 1
     values = graph.add("Sub", values, graph.add("Mul", values, TIES[graph.dtype.name]))
-    ranks = ""
-    for step in (2**k for k in reversed(range(n_steps))):
-        if not ranks:
-            is_larger = graph.add(
-                "Less", graph.constant(np.append(ordered, padding)[step - 1]), values
-            )
-            ranks = graph.add("Where", is_larger, np.int64(step), np.int64(0))
-            continue
+    first, *steps = (2**k for k in reversed(range(n_steps)))
+    is_larger = graph.add("Less", padded[first - 1], values)
+    ranks = graph.add("Where", is_larger, np.int64(first), np.int64(0))
+    for step in steps:
         places = graph.add("Add", ranks, np.int64(step - 1))
         is_larger = graph.add("Less", graph.add("Gather", table, places), values)
         ranks = graph.add("Where", is_larger, graph.add("Add", ranks, np.int64(step)), ranks)

@@ -2,15 +2,15 @@
 
 import numpy as np
 
+from opgd._onnx.graph import Graph
+from opgd._onnx.prediction import NoiseRule, Prediction
 from opgd.core.fitted import FittedProjection
 from opgd.core.scoring import FARTHEST, log_joint_at_means
 from opgd.core.standardization import Standardization
-from opgd.core.types import FloatArray
-from opgd.onnx._graph import Graph
-from opgd.onnx._prediction import NoiseRule, Prediction
+from opgd.core.types import IntArray
 
-LIMITS = {"float32": 1e15, "float64": FARTHEST}
-"""Bounds of standardized scores, whose squares must be finite."""
+LIMITS = {"float32": 1e14, "float64": FARTHEST}
+"""Bounds of scores in standard deviations; sums of their squares must be finite."""
 LEAST_CONSTANT = -1e30
 """Log joint at the mean of a Gaussian without weight."""
 
@@ -28,16 +28,15 @@ def add_centered(graph: Graph, features: str, prediction: Prediction) -> str:
 
 
 def add_squared_distances(
-    graph: Graph, centered: str, projection: FittedProjection, used: FloatArray
+    graph: Graph, centered: str, projection: FittedProjection, used: IntArray
 ) -> str:
     """Add squared Mahalanobis distances to every Gaussian in the projection, (n, C)."""
     standardization, limit = Standardization.make(projection), LIMITS[graph.dtype.name]
     n_gaussians, q = projection.gaussians.means.shape
     scores = graph.add("MatMul", centered, standardization.components[:, used].T)
     scores = graph.add("Clip", scores, -limit, limit)
-    standardized = graph.add("MatMul", scores, standardization.matrix)
-    standardized = graph.add("Sub", standardized, standardization.offsets)
-    standardized = graph.add("Clip", standardized, -limit, limit)
+    # no element of the matrix exceeds 1, so that the squares are finite as well
+    standardized = graph.add("Gemm", scores, standardization.matrix, -standardization.offsets)
     by_gaussian = graph.add("Reshape", standardized, np.array([0, n_gaussians, q]))
     return graph.reduce("ReduceSumSquare", by_gaussian)
 
@@ -75,9 +74,7 @@ def add_probabilities(graph: Graph, log_joint: str, prediction: Prediction) -> s
     return graph.add("Add", mixed, share * prediction.priors)
 
 
-def add_is_noise(
-    graph: Graph, centered: str, squared: str, rule: NoiseRule, used: FloatArray
-) -> str:
+def add_is_noise(graph: Graph, centered: str, squared: str, rule: NoiseRule, used: IntArray) -> str:
     """Add whether each sample is more probably noise, (n,)."""
     distances = squared
     if rule.matrix.shape[1]:
