@@ -685,6 +685,20 @@ def test_heavy_tails_are_not_noise(rng):
     assert OPGDMixture(1, noise=True).fit(normal).noise_degrees_[0] > 20
 
 
+def test_binary_features_do_not_make_samples_noise(rng):
+    clusters = rng.integers(3, size=300)
+    coins = rng.integers(2, size=(300, 4))
+    X = np.column_stack([coins, rng.normal(size=(300, 3)) + 3 * clusters[:, None]])
+    with pytest.warns(DataWarning, match="distinct values"):
+        model = OPGDMixture(3, noise=True, random_state=0).fit(X)
+    assert np.mean(model.labels_ == -1) < 0.02
+
+
+def test_fits_without_samples_that_are_not_noise_are_refused(rng):
+    with pytest.raises(ValueError, match="50 of 50 samples are more probably noise"):
+        OPGDMixture(2, noise=1.0).fit(rng.normal(size=(50, 2)))
+
+
 def test_noise_is_kept_in_model_files(rng, tmp_path):
     X, _ = add_outliers(clouds(rng, 2)[0], 0.1, rng)
     model = OPGDMixture(2, noise=True, random_state=0).fit(X)

@@ -411,3 +411,16 @@ def test_pipelines_are_cross_validated_and_searched():
         search = GridSearchCV(pipeline, {"tableencoder__max_categories": [4, 30]}, cv=2).fit(X, y)
     assert scores.mean() > np.mean(y == "no") + 0.05
     assert search.predict(NEW.drop(index=[0, 1])).shape == (10,)
+
+
+def test_a_failed_fit_leaves_the_encoder_unchanged():
+    table = pd.DataFrame({"a": ["x", "y", "z"] * 5, "b": np.arange(15) ** 2.0})
+    bad = pd.DataFrame({"c": [1.0, np.inf, 2.0] * 5})
+    encoder = TableEncoder()
+    for fitted in ({}, dict(vars(encoder.fit(table)))):
+        encoder = TableEncoder()
+        vars(encoder).update(fitted)
+        before = dict(vars(encoder))
+        with pytest.raises(ValueError, match="infinity"):
+            encoder.fit(bad)
+        assert vars(encoder) == before

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from opgd._base.estimator import restore_on_failure
 from opgd._tables.cells import Cells
 from opgd._tables.columns import Column, NumberColumn
 from opgd._tables.duplicates import find_repeated_categories, find_repeated_numbers
@@ -131,6 +132,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.min_frequency = min_frequency
         self.missing = missing
 
+    @restore_on_failure
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Decide how each column is encoded.
 

@@ -68,6 +68,15 @@ def test_certain_posteriors_are_counted():
     )
 
 
+def test_errors_of_shares_without_information_are_those_of_any_share(rng):
+    priors = np.array([0.5, 0.3, 0.2])
+    unknown = estimate_shares(np.tile(np.log(priors), (100, 1)), priors)  # all values missing
+    np.testing.assert_allclose(unknown.standard_errors, 0.5)
+    posteriors = rng.dirichlet([1e3, 1e-3, 1e-3], size=60) + 1e-300  # samples of one class
+    errors = estimate_shares(np.log(posteriors), priors).standard_errors
+    assert np.all((errors > 0) & (errors <= 0.5))
+
+
 def test_estimates_do_not_depend_on_the_priors_of_the_model(rng):
     X, y = draw(rng, [100, 100, 100])
     new = draw(rng, [200, 50, 10])[0]

@@ -38,6 +38,12 @@ EXPECTED = [
         "OPGD, 6 components, 1 to 16 Gaussians per class",
     ),
     (FREE | {"n_components": 2, "n_subclasses": {"a": 1, "b": 1}}, "OPGD, 2 components"),
+    (FREE | {"n_components": 2, "n_subclasses": {}}, "OPGD, 2 components"),
+    (
+        FREE | {"n_components": 2, "n_subclasses": {"a": 2}},
+        "OPGD, 2 components, 1 to 2 Gaussians per class",
+    ),
+    (FULL | END | {"n_components": 9, "n_subclasses": dict.fromkeys("abcd", 1)}, "QDA"),
     (
         FREE | {"n_components": 2, "n_subclasses": "auto", "shrinkage": "auto"},
         "OPGD, 2 components, estimated number of Gaussians per class, shrinkage auto",

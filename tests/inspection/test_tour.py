@@ -1,5 +1,7 @@
 """Planes of the tour."""
 
+import warnings
+
 import numpy as np
 
 from opgd.inspection.tour import compute_principal_axes, list_planes
@@ -28,3 +30,9 @@ def test_parallel_axes_and_two_groups_have_fewer_planes(rng):
     assert names == ["principal components 1 and 2"]
     names = [plane.name for plane in list_planes(rows, axis, pca, np.arange(40) % 2)]
     assert names == ["axis 1 and principal component 1", "principal components 1 and 2"]
+
+
+def test_a_single_row_has_no_principal_axes_to_warn_about():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compute_principal_axes(np.ones((1, 3))).shape == (1, 3)

@@ -4,10 +4,12 @@ import copy
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from opgd import OPGDClassifierCV
 from opgd._fit.cluster_numbers import TINY
-from opgd.plotting import ComponentsDisplay, SelectionDisplay
+from opgd.plotting import ComponentsDisplay, CostDisplay, SelectionDisplay
 from tests.plotting.helpers import X, Y
 
 
@@ -34,6 +36,26 @@ def test_selection_marks_the_smallest_mean(mixture):
     best = np.where(smallest >= least, mean, np.inf).argmin()
     assert criteria.chosen == (mixture.n_clusters_, mean[best])
     assert sizes.chosen == (mixture.n_clusters_, smallest[best])
+
+
+def test_selection_of_a_pipeline_is_that_of_its_mixture(mixture):
+    pipeline = make_pipeline(FunctionTransformer(), mixture)
+    panels = SelectionDisplay.from_estimator(pipeline, draw=False).panels
+    assert panels[0].chosen == SelectionDisplay.from_estimator(mixture, draw=False).panels[0].chosen
+
+
+@pytest.mark.parametrize(
+    "from_estimator",
+    [SelectionDisplay.from_estimator, ComponentsDisplay.from_mixture, ComponentsDisplay.from_cv],
+)
+def test_fitted_estimators_of_another_kind_are_refused_by_name(from_estimator, model):
+    with pytest.raises(TypeError, match=r"Expected a fitted OPGD.*, got OPGDClassifier"):
+        from_estimator(model)
+
+
+def test_costs_need_a_classifier(mixture):
+    with pytest.raises(TypeError, match=r"classifier.*got OPGDMixture"):
+        CostDisplay.from_estimator(mixture, X, Y)
 
 
 def test_agreement_is_a_panel_of_its_own(mixture):

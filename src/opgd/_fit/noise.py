@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.neighbors import LocalOutlierFactor
 
+from opgd._fit.resolution import measure_resolution
 from opgd._utils.warnings import ignore_sklearn_warnings
 from opgd.core.coordinates import Frame, sphered_coordinates
 from opgd.core.density import SampleDensity
@@ -93,17 +94,23 @@ def find_outlying(frame: Frame) -> AnyArray:
     return outlying
 
 
-def log_uniform_density(X: AnyArray, density: SampleDensity) -> float:
+def log_uniform_density(X: AnyArray, density: SampleDensity, spacing: FloatArray) -> float:
     """Return the log density of the uniform distribution on a box around all samples.
 
     Of a box along the features and one along the axes of sphered samples, it is the smaller one.
     Where features are linearly dependent, the first one has other dimensions.
+
+    A value of a feature with few values represents an interval as wide as their `spacing` (p,),
+    and so do the Gaussians on them; without the intervals at both ends, half of the width of a
+    binary feature would be missing, and the noise would have twice the density.
     """
     X = np.asarray(X, dtype=np.float64)
-    sphered = (X - density.coordinates.center) @ density.coordinates.matrix
-    log_volume = np.log(np.ptp(sphered, axis=0)).sum() + density.log_volume
+    matrix = density.coordinates.matrix
+    sphered = (X - density.coordinates.center) @ matrix
+    widths = np.ptp(sphered, axis=0) + spacing @ np.abs(matrix)
+    log_volume = np.log(widths).sum() + density.log_volume
     if density.coordinates.rank == X.shape[1]:
-        log_volume = min(log_volume, np.log(np.ptp(X, axis=0)).sum())
+        log_volume = min(log_volume, np.log(np.ptp(X, axis=0) + spacing).sum())
     return -float(log_volume)
 
 
@@ -117,8 +124,9 @@ class NoiseEstimate:
 
 def estimate_noise(engine: RowEngine, density: SampleDensity, share: float | None) -> NoiseEstimate:
     """Estimate the tails of the clusters, and the share of the noise unless it is given, by EM."""
+    spacing = measure_resolution(engine).typical
     tails = Tails.make_nearly_normal(len(density.gaussians.means))
-    log_noise = log_uniform_density(engine.X, density)
+    log_noise = log_uniform_density(engine.X, density, spacing)
     noise = Noise(FIRST_SHARE if share is None else share, log_noise, tails)
     if 0 < noise.share < 1:
         noise = _fit_noise(engine, density, noise, estimate_share=share is None)

@@ -16,6 +16,7 @@ def name_model(params: Mapping[str, Any], rank: int, n_classes: int) -> str:
     rank : number of dimensions that the samples span
     n_classes : number of classes
     """
+    params = {**params, "n_subclasses": _summarize_numbers(params["n_subclasses"], n_classes)}
     count = int(params["n_components"])
     if params.get("sparsity_type") != "loadings":
         rank = min(rank, params.get("sparsity") or rank)
@@ -35,12 +36,19 @@ def name_model(params: Mapping[str, Any], rank: int, n_classes: int) -> str:
     return _join(["OPGD", components, *_name_gaussians(params), *pooled, *settings])
 
 
+def _summarize_numbers(n_subclasses: Any, n_classes: int) -> Any:
+    """Return one number of Gaussians for all classes, or a range; classes not in a dict have 1."""
+    if not isinstance(n_subclasses, Mapping):
+        return n_subclasses
+    numbers = {int(value) for value in n_subclasses.values()}
+    if len(n_subclasses) < n_classes:
+        numbers.add(1)
+    least, most = min(numbers), max(numbers)
+    return most if least == most else f"{least} to {most}"
+
+
 def _name_gaussians(params: Mapping[str, Any]) -> list[str]:
     number = params["n_subclasses"]
-    if isinstance(number, Mapping):
-        numbers = {int(value) for value in number.values()}
-        least, most = min(numbers), max(numbers)
-        number = most if least == most else f"{least} to {most}"
     if number == "auto":
         return ["estimated number of Gaussians per class"]
     return [] if number == 1 else [f"{number} Gaussians per class"]

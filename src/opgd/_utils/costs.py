@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from opgd._utils.labels import is_missing_label
-from opgd._utils.validation import check_positive, check_share
+from opgd._utils.validation import check_positive, check_share, to_float
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -108,7 +108,7 @@ def check_costs(costs: Any, classes: AnyArray) -> FloatArray:
         return values
     try:
         values = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             "costs must be a matrix of numbers or a dict with pairs (true label, predicted label) "
             f"as keys, got {costs!r}."
@@ -151,7 +151,7 @@ def _find_pair(pair: Any, labels: list[Any]) -> tuple[int, int]:
 
 def _to_cost(cost: Any, pair: Any) -> float:
     try:
-        value = float(cost)
+        value = to_float(cost)
     except (TypeError, ValueError):
         value = np.nan
     if not np.isfinite(value):

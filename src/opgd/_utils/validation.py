@@ -4,7 +4,7 @@ X is validated in `opgd._utils.features`, y in `opgd._utils.labels`.
 """
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,32 @@ MAX_WEIGHT_RATIO = 1e30
 """Maximum ratio of positive weights; with larger ones, covariances of groups underflow."""
 
 
+def is_integer(value: Any) -> bool:
+    """Return whether a value is an integer of Python or NumPy, neither boolean nor a duration."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_real(value: Any) -> bool:
+    """Return whether a value is an integer or a float of Python or NumPy.
+
+    Fractions and decimals are numbers, too, but arrays cannot be multiplied by them.
+    """
+    return is_integer(value) or isinstance(value, float | np.floating)
+
+
+def to_float(value: Any) -> float:
+    """Return a number as float, infinity if it is an integer that is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
     """Return an integer in a closed range, or raise TypeError or ValueError."""
     bound = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
     message = f"{name} must be an integer {bound}, got {value!r}."
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+    if not is_integer(value):
         raise TypeError(message)
     number = int(value)
     if number < lowest or (highest is not None and number > highest):
@@ -60,9 +81,9 @@ def check_share(name: str, value: Any, *, word: str = "") -> float:
     message = f"{name} must be {instead}a number from 0 to 1, got {value!r}."
     if word and isinstance(value, str):
         raise ValueError(message)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_real(value):
         raise TypeError(message)
-    share = float(value)
+    share = to_float(value)
     if not 0 <= share <= 1:
         raise ValueError(message)
     return share
@@ -80,9 +101,9 @@ def check_sparsity(value: Any, *, word: str = "") -> float | int:
     )
     if word and isinstance(value, str):
         raise ValueError(message)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_real(value):
         raise TypeError(message)
-    if isinstance(value, Integral):
+    if is_integer(value):
         if int(value) < 0:
             raise ValueError(message)
         return int(value)
@@ -93,7 +114,7 @@ def check_sparsity(value: Any, *, word: str = "") -> float | int:
 
 def count_kept(sparsity: float | int, n_features: int) -> int:
     """Return the number of features that a sparsity keeps, all of them if it is 0."""
-    if isinstance(sparsity, Integral):
+    if is_integer(sparsity):
         return min(int(sparsity), n_features) if sparsity else n_features
     return max(1, round((1 - sparsity) * n_features))
 
@@ -102,9 +123,9 @@ def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
     """Return a finite number above 0 (or 0, with `or_zero`), or raise an error."""
     bound = "of at least 0" if or_zero else "above 0"
     message = f"{name} must be a finite number {bound}, got {value!r}."
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_real(value):
         raise TypeError(message)
-    number = float(value)
+    number = to_float(value)
     if not (0 < number < np.inf or (or_zero and number == 0)):
         raise ValueError(message)
     return number
@@ -141,7 +162,7 @@ def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
-        sample_weight = np.full(len(X), float(sample_weight))
+        sample_weight = np.full(len(X), to_float(sample_weight))
     weights = to_number_vector("sample_weight", sample_weight)
     assert_all_finite(weights, input_name="sample_weight")
     if weights.ndim != 1:
@@ -210,7 +231,10 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
                 f"missing: {missing}."
             )
         priors = [priors[label] for label in classes.tolist()]
-    values = np.asarray(priors, dtype=np.float64)
+    try:
+        values = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"priors must be one number per class, got {priors!r}.") from None
     if values.shape != (len(classes),):
         raise ValueError(
             f"priors must have one entry for each of the {len(classes)} classes, "
@@ -260,7 +284,7 @@ def check_components_init(
     message = f"{name} must be an array of numbers of shape (n_components, n_features) = {shape}"
     try:
         components = np.array(init, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{message}, got {init!r}.") from None
     if components.ndim != 2 or components.shape != (n_components or len(components), n_features):
         raise ValueError(f"{message}, got an array of shape {components.shape}.")

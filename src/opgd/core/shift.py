@@ -23,6 +23,10 @@ LEAST_SHARE = 1e-9
 MAX_ITER, TOLERANCE = 1000, 1e-7
 PENALTY = 1.0
 """Weight of the squared logarithm of the temperature and the squared biases, in samples."""
+LEAST_INFORMATION = 2.0
+"""Lower bound of the information in a direction, since shares have a variance of at most 1 / 2."""
+MAX_ERROR = 0.5
+"""Upper bound of standard errors, the largest standard deviation of a number from 0 to 1."""
 LEAST_LOG_POSTERIOR = -1e3
 """Lower bound of log posteriors that are corrected."""
 
@@ -53,14 +57,20 @@ def estimate_shares(log_posteriors: FloatArray, priors: FloatArray) -> ClassShar
 
 
 def _standard_errors(ratios: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the standard errors of shares from the observed information on the simplex, (K,)."""
+    """Return the standard errors of shares from the observed information on the simplex, (K,).
+
+    Samples may have no information on some shares, because they are missing or because no sample
+    belongs to these classes. The errors of these shares are bounded by what shares can vary.
+    """
     n_classes = len(shares)
     slopes = ratios / (ratios @ shares)[:, None]  # of the log-likelihood of each sample
     # orthonormal directions that keep the sum of the shares
     tangent = np.linalg.svd(np.ones((1, n_classes)))[2][1:]
     information = tangent @ (slopes.T @ slopes) @ tangent.T
-    covariance = tangent.T @ np.linalg.pinv(information, hermitian=True) @ tangent
-    errors: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    values, vectors = np.linalg.eigh(information)
+    directions = tangent.T @ vectors
+    variances = directions**2 @ (1.0 / np.maximum(values, LEAST_INFORMATION))
+    errors: FloatArray = np.minimum(np.sqrt(variances), MAX_ERROR)
     return errors
 
 

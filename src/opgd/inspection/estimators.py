@@ -54,6 +54,17 @@ def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:
     check_is_fitted(estimator)
 
 
+def get_fitted(estimator: Any, name: str, expected: str) -> Any:
+    """Return a fitted attribute that only `expected` estimators have, or raise an error."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, name):
+        raise TypeError(
+            f"Expected a fitted {expected}, or a Pipeline that ends in one, got "
+            f"{type(estimator).__name__}."
+        )
+    return getattr(estimator, name)
+
+
 def check_axes(axes: Any, n_components: int) -> list[int]:
     """Return indices of axes as a list; raise ValueError unless they exist and are distinct."""
     numbers = [axes] if isinstance(axes, Integral) else list(axes)

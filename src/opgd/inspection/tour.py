@@ -36,7 +36,8 @@ class Plane:
 def compute_principal_axes(standardized: FloatArray) -> FloatArray:
     """Compute coefficients of the first two principal components, (2, p), or (1, p)."""
     count = min(2, *standardized.shape)
-    axes: FloatArray = PCA(count, random_state=0).fit(standardized).components_
+    with np.errstate(invalid="ignore"):  # of the variance of a single row, which is not used
+        axes: FloatArray = PCA(count, random_state=0).fit(standardized).components_
     return axes
 
 

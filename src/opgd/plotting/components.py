@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.types import AnyArray, FloatArray
 from opgd.inspection.estimators import (
     compute_first_components_errors,
+    get_fitted,
     has_classes,
 )
 from opgd.inspection.palette import COLORS, MARKERS
@@ -134,8 +134,8 @@ class ComponentsDisplay(PanelsDisplay):
         display : ComponentsDisplay
         """
         estimator = unwrap(estimator).estimator
-        check_is_fitted(estimator, "cv_results_")
-        table, n_splits = estimator.cv_results_, estimator.n_splits_
+        table = get_fitted(estimator, "cv_results_", "OPGDClassifierCV")
+        n_splits = estimator.n_splits_
         counts, scores = table["param_n_components"].astype(int), table["mean_test_score"]
         scores = np.where(np.isfinite(scores), scores, -np.inf)
         sizes = np.unique(counts)
@@ -170,8 +170,7 @@ class ComponentsDisplay(PanelsDisplay):
         display : ComponentsDisplay
         """
         estimator = unwrap(estimator).estimator
-        check_is_fitted(estimator, "selection_")
-        table = estimator.selection_
+        table = get_fitted(estimator, "selection_", "OPGDMixture")
         order = np.argsort(table["n_clusters"])
         sizes = table["n_clusters"][order]
         shown = list(dict.fromkeys(["bic", "icl", estimator.criterion]))

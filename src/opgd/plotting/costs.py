@@ -77,7 +77,7 @@ class CostDisplay(PanelsDisplay):
         -------
         display : CostDisplay
         """
-        if not hasattr(estimator, "predict_proba"):
+        if not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
             raise TypeError(
                 f"Expected a fitted classifier with predict_proba, got {type(estimator).__name__}."
             )

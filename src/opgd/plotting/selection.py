@@ -3,9 +3,10 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from opgd.core.types import AnyArray
+from opgd.inspection.estimators import get_fitted
+from opgd.inspection.pipelines import unwrap
 from opgd.plotting._base import PanelsDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
 
@@ -52,7 +53,7 @@ class SelectionDisplay(PanelsDisplay):
 
         Parameters
         ----------
-        estimator : fitted OPGDMixture
+        estimator : fitted OPGDMixture, or Pipeline that ends in one
         ax : sequence of matplotlib Axes, default=None
             Axes to draw on, one per panel; by default a new figure is created.
         draw : bool, default=True
@@ -62,8 +63,8 @@ class SelectionDisplay(PanelsDisplay):
         -------
         display : SelectionDisplay
         """
-        check_is_fitted(estimator, "selection_")
-        table = estimator.selection_
+        estimator = unwrap(estimator).estimator
+        table = get_fitted(estimator, "selection_", "OPGDMixture")
         if SELECTED_BY not in table:
             raise ValueError(
                 "The model was fitted by an earlier version; fit it again, or use "
