@@ -42,6 +42,19 @@ def test_readers_that_leave_early_cost_no_descriptor(monkeypatch):
         assert os.listdir("/proc/self/fd") == before
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_tables_on_the_terminal_have_no_control_sequences(is_terminal, monkeypatch):
+    from opgd.cli.tables.write import _write_to_stdout
+
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stdout", stream)
+    table = "row,prediction\n1,\x1b[2Jcleared\n2,Straße\n"
+    _write_to_stdout(table.encode())
+    expected = table.replace("\x1b", "\\x1b") if is_terminal else table
+    assert stream.buffer.getvalue().decode() == expected
+
+
 def test_files_are_replaced_by_force_only(files):
     Path("out.csv").write_text("mine")
     assert run("predict", "model.opgd", "new.csv", "-o", "out.csv").code == 2

@@ -11,7 +11,7 @@ import polars as pl
 
 from opgd._utils.files import check_writable_path, write_atomically
 from opgd.cli.console import Terminal, quote
-from opgd.cli.errors import BadInput, ClosedOutput, discard_output
+from opgd.cli.errors import BadInput, ClosedOutput, discard_output, escape_controls
 from opgd.cli.tables.columns import replace_columns, select_columns
 from opgd.cli.tables.read import NUMBER, Table
 from opgd.core.types import AnyArray
@@ -118,6 +118,8 @@ def _to_series(name: str, values: Any) -> pl.Series:
 def _write_to_stdout(data: bytes) -> None:
     if isinstance(sys.stdout, ClosedOutput):
         raise BadInput("Standard output is closed; use -o to write a file.")
+    if sys.stdout.isatty():  # files and pipes get the labels as they are
+        data = escape_controls(data.decode()).encode()
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
