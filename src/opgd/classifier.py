@@ -190,7 +190,7 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         Negative mean log posterior before the search and after each iteration.
     ridge_ : float
         The ridge that was used.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     feature_order_ : ndarray of shape (n_varying,)
         Indices of the features that are not constant, in the order in which they are selected.

@@ -197,7 +197,7 @@ class OPGDClassifierCV(
     feature_order_ : ndarray of shape (n_varying,)
         Indices of the features that are not constant, in the order in which they are selected, if
         `sparsity` is given.
-    support_ : ndarray of shape (n_features_in_,)
+    support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     n_splits_ : int
         Number of splits.
