@@ -248,6 +248,9 @@ def test_profiles_show_words_of_the_table():
         table["tenure_months"][labels == 1].mean(), rel=5e-3
     )
     assert not any(name.startswith("plan=") for name in profiles)
+    assert found.clustering.followed.name == "plan"
+    assert "follow the column plan" in found.findings[0]
+    assert any("k-means" in sentence for sentence in found.findings)
 
 
 def test_cells_that_a_pipeline_filled_are_counted(wine):

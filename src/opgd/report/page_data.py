@@ -158,9 +158,7 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
         return groupings
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):
-        groupings.append(
-            make_grouping("cluster at the start", group_names, estimator.initial_labels_)
-        )
+        groupings.append(make_grouping("initial cluster", group_names, estimator.initial_labels_))
     if picture.known is not None:
         groupings.append(make_grouping("known class", picture.known_names, picture.known))
     return groupings

@@ -8,13 +8,16 @@ from sklearn.utils import check_consistent_length
 
 from opgd._utils.validation import check_integer
 from opgd.inspection.cluster_columns import ClusterProfiles, profile_clusters_by_column
+from opgd.inspection.cluster_quality import ClusterQuality, assess_clusters
 from opgd.inspection.estimators import (
     get_column_names,
     get_group_names,
     has_classes,
     name_fitted_model,
+    standardize_rows,
 )
 from opgd.inspection.evaluation import Evaluation
+from opgd.inspection.followed_columns import FollowedColumn, find_followed_column
 from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
 from opgd.inspection.pipelines import Unwrapped, unwrap_with_axes
 from opgd.inspection.tables import (
@@ -25,7 +28,7 @@ from opgd.inspection.tables import (
     list_far_rows,
     summarize_clusters,
 )
-from opgd.report import words
+from opgd.report import cluster_words, words
 from opgd.report.columns import Columns, describe_columns
 from opgd.report.facts import list_facts, list_parameters, list_shares
 from opgd.report.page_data import make_page_data
@@ -57,6 +60,8 @@ class Clustering:
     profiles: ClusterProfiles
     n_noise: int
     known_classes: list[str]
+    followed: FollowedColumn | None  # a column that the clusters reproduce
+    quality: ClusterQuality | None
 
 
 @dataclass(frozen=True)
@@ -213,7 +218,16 @@ def _summarize_clustering(unwrapped: Unwrapped, features: Any, picture: Picture)
     profiles = profile_clusters_by_column(
         mixture, features, predicted, picture.originals, unwrapped
     )
-    return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names)
+    followed = find_followed_column(
+        predicted, mixture.n_clusters_, picture.cells, get_column_names(mixture), picture.originals
+    )
+    quality = assess_clusters(
+        picture.probabilities,
+        predicted,
+        standardize_rows(mixture, picture.rows),
+        mixture.n_clusters_,
+    )
+    return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names, followed, quality)
 
 
 def _list_checks(picture: Picture) -> Checks:
@@ -269,7 +283,7 @@ def _list_findings(
     performance: Performance, clustering: Clustering | None, corrected_error: float | None
 ) -> list[str]:
     if clustering is not None:
-        return words.describe_clusters(clustering.profiles, clustering.n_noise)
+        return _describe_clustering(clustering)
     if performance.evaluation is None:
         return []
     sentences = words.describe_performance(performance.evaluation, corrected_error)
@@ -278,4 +292,14 @@ def _list_findings(
         sentences += [compared] if compared else []
     elif performance.methods_note:  # why there are none
         sentences.append(performance.methods_note)
+    return sentences
+
+
+def _describe_clustering(clustering: Clustering) -> list[str]:
+    sentences = []
+    if clustering.followed is not None:
+        sentences.append(cluster_words.describe_followed(clustering.followed))
+    sentences += cluster_words.describe_clusters(clustering.profiles, clustering.n_noise)
+    if clustering.quality is not None:
+        sentences += cluster_words.describe_quality(clustering.quality, clustering.clusters)
     return sentences

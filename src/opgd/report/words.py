@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from opgd.inspection.cluster_columns import ClusterProfiles
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings
@@ -150,16 +149,3 @@ def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequ
         parts.append(f"axis {axis.axis + 1}{share} depends mostly on {join(names)}")
     sentence = "; ".join(parts)
     return sentence[:1].upper() + sentence[1:] + "."
-
-
-def describe_clusters(profiles: ClusterProfiles, n_noise: int) -> list[str]:
-    """Return a sentence for each of the largest clusters."""
-    sentences = []
-    for k, line in enumerate(profiles.lines[:MAX_NAMES]):
-        about = join(line.words) if line.words else "no column that distinguishes it"
-        sentences.append(f"Cluster {k}: {count(line.size, 'row')} ({line.share:.0%}); {about}.")
-    if len(profiles.lines) > MAX_NAMES:
-        sentences.append(f"The other {len(profiles.lines) - MAX_NAMES} are described below.")
-    if n_noise:
-        sentences.append(f"{count(n_noise, 'row')} {'is' if n_noise == 1 else 'are'} noise.")
-    return sentences

@@ -37,7 +37,7 @@ report.rows = (() => {
     return { kind: "strip", name: `by ${groupings[0].name}`, ticks, numbers, complete: numbers, frame: [hasUnknown ? -0.6 : 0.4, names.length + 0.75] };
   })();
 
-  function noName(coloring) { return coloring.name.startsWith("cluster") ? "noise" : "no label"; }
+  function noName(coloring) { return coloring.name.endsWith("cluster") ? "noise" : "no label"; }
   function groupStyle(code) {
     if (code < 0) return { color: style("--soft"), symbol: "circle-open" };
     const { color, dark, symbol } = data.styles[code % data.styles.length];
