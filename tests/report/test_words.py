@@ -20,8 +20,12 @@ def make_methods(ours, other):
 @pytest.mark.parametrize(
     ("ours", "other", "n_rows", "words"),
     [
-        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "clearly better than other"),
-        ([0.1, 0.11, 0.1], [0.05, 0.2, 0.1], 300, "not clearly different from other"),
+        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "that of other (31.0%) is clearly higher"),
+        ([0.1, 0.11, 0.1], [0.05, 0.2, 0.1], 300, "(11.7%) is higher, but not certainly"),
+        ([0.1, 0.2, 0.1], [0.1, 0.1, 0.1], 300, "Other has the lowest error (10.0% against 13.3%)"),
+        ([0.1, 0.2, 0.1], [0.1, 0.1, 0.1], 300, "3 folds the difference is not certain"),
+        ([0.3, 0.31, 0.3], [0.1, 0.11, 0.1], 300, "a clear difference"),
+        ([0.1, 0.2, 0.1], [0.1, 0.2, 0.1], 300, "that of other (13.3%) is equal"),
         ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], 20, "too few to compare"),
         ([0.04], [0.02], 90, "90 test rows this is not a clear difference"),
         ([0.04], [0.02], 9000, "2.0 percentage points higher than that of the best other method"),

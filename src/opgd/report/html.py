@@ -9,7 +9,7 @@ from typing import Any
 from opgd._utils.versions import get_version
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
-from opgd.report.words import count
+from opgd.report.words import count, judge
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = [
@@ -69,6 +69,7 @@ def make_environment() -> Any:
         "compact": format_compact,
         "count": count,
         "fixed": format_fixed,
+        "judge": judge,
         "percent": format_percentage,
         "rate": format_rate,
         "short": shorten_name,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings
-from opgd.inspection.text import shorten
+from opgd.inspection.text import format_percentage, shorten
 from opgd.report.usual import OURS
 
 MAX_NAMES = 6
@@ -90,7 +90,7 @@ def is_imbalanced(evaluation: Evaluation) -> bool:
 
 
 def describe_comparison(methods: list[MethodSummary], n_rows: int) -> str:
-    """Return which usual methods are clearly worse or better than the model, or neither.
+    """Return which method has the lowest error, and which differences are clear.
 
     `n_rows` is the number of rows that the methods were tested on.
     """
@@ -103,22 +103,58 @@ def describe_comparison(methods: list[MethodSummary], n_rows: int) -> str:
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
         return _compare_two(ours.mean, best.mean, best.name, n_rows)
+    return _compare_on_folds(methods)
+
+
+def _compare_on_folds(methods: list[MethodSummary]) -> str:
+    """Return which method has the lowest mean error, and where the others are."""
     n_splits = max(method.n_splits for method in methods)
-    partly = [method.name for method in others if method.n_splits < n_splits]
-    others = [method for method in others if method.n_splits == n_splits]
-    worse = [method.name for method in others if method.low > 0]
-    better = [method.name for method in others if method.high < 0]
-    equal = [method.name for method in others if method.low <= 0 <= method.high]
-    parts = []
-    if worse:
-        parts.append(f"clearly better than {join(worse)}")
-    if better:
-        parts.append(f"clearly worse than {join(better)}")
-    if equal:
-        parts.append(f"not clearly different from {join(equal)}")
+    complete = [method for method in methods if method.n_splits == n_splits]
+    ours = next(method for method in methods if method.name == OURS)
+    best = min(complete, key=lambda method: (method.mean, method is not ours))
+    if best is ours:
+        first = f"The model has the lowest error ({ours.mean:.1%})"
+    else:
+        name = best.name[:1].upper() + best.name[1:]
+        first = f"{name} has the lowest error ({best.mean:.1%} against {ours.mean:.1%})"
+        first += (
+            ", a clear difference"
+            if is_clear(best)
+            else f", but with {n_splits} folds the difference is not certain"
+        )
+    others = [method for method in complete if method not in (best, ours)]
+    parts = [
+        f"that of {join([f'{method.name} ({method.mean:.1%})' for method in found])} is {verdict}"
+        for verdict in VERDICTS
+        if (found := [method for method in others if judge(method) == verdict])
+    ]
+    partly = [method.name for method in methods if method.n_splits < n_splits and method.n_splits]
     if partly:
-        parts.append(f"was compared on some folds only with {join(partly)}")
-    return f"The model is {join(parts)} (95% intervals of the differences over the folds)."
+        parts.append(f"{join(partly)} had results on some folds only")
+    return "; ".join([first, *parts]) + " (95% intervals of the differences over the folds)."
+
+
+VERDICTS = (
+    "clearly lower",
+    "lower, but not certainly",
+    "equal",
+    "higher, but not certainly",
+    "clearly higher",
+)
+
+
+def judge(method: MethodSummary) -> str:
+    """Return how the error of a method compares with that of the model."""
+    if is_clear(method):
+        return "clearly lower" if method.difference < 0 else "clearly higher"
+    if not method.difference:
+        return "equal"
+    return f"{'lower' if method.difference < 0 else 'higher'}, but not certainly"
+
+
+def is_clear(method: MethodSummary) -> bool:
+    """Return whether the interval of the difference from the model does not contain 0."""
+    return method.low > 0 or method.high < 0
 
 
 def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
@@ -145,7 +181,9 @@ def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequ
         if parts and axis.axis < len(shares) and shares[axis.axis] < 0.005:
             break  # contributes nothing
         names = [shorten(columns[j], 30) for j in axis.columns[:3]]
-        share = f" ({shares[axis.axis]:.0%} of the separation)" if axis.axis < len(shares) else ""
+        share = ""
+        if axis.axis < len(shares):
+            share = f" ({format_percentage(shares[axis.axis])} of the separation)"
         parts.append(f"axis {axis.axis + 1}{share} depends mostly on {join(names)}")
     sentence = "; ".join(parts)
     return sentence[:1].upper() + sentence[1:] + "."
