@@ -37,7 +37,7 @@ from opgd.report.picture import Picture, make_picture
 from opgd.report.used_columns import UsedColumns, describe_used_columns
 
 USUAL = "usual"
-NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "")
+NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "", "")
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,10 @@ def _compose(
     group_names, columns = get_group_names(model), get_column_names(model)
     table = describe_columns(unwrapped, picture.cells, columns, picture.originals)
     fit = _summarize_fit(model, picture)
-    corrected = getattr(model, "corrected_error_", None)
-    findings = _list_findings(performance, clustering, corrected)
+    if clustering is not None:
+        findings = _describe_clustering(clustering)
+    else:
+        findings = _describe_performance(performance, model)
     used_columns = describe_used_columns(unwrapped)
     if used_columns is not None:
         findings.append(" ".join(used_columns.sentences[:2]))
@@ -279,20 +281,18 @@ def _make_title(title: str | None, target: str | None, groups: list[str], is_mix
     return f"Prediction of {target}"
 
 
-def _list_findings(
-    performance: Performance, clustering: Clustering | None, corrected_error: float | None
-) -> list[str]:
-    if clustering is not None:
-        return _describe_clustering(clustering)
-    if performance.evaluation is None:
+def _describe_performance(performance: Performance, model: Any) -> list[str]:
+    evaluation = performance.evaluation
+    if evaluation is None:
         return []
-    sentences = words.describe_performance(performance.evaluation, corrected_error)
+    corrected = getattr(model, "corrected_error_", None)
+    sentences = words.describe_performance(evaluation, corrected)
     if performance.methods:
-        compared = words.describe_comparison(performance.methods, performance.evaluation.n_rows)
-        sentences += [compared] if compared else []
+        sentences.append(words.describe_comparison(performance.methods, evaluation.n_rows))
     elif performance.methods_note:  # why there are none
         sentences.append(performance.methods_note)
-    return sentences
+    sentences.append(performance.warning)
+    return [sentence for sentence in sentences if sentence]
 
 
 def _describe_clustering(clustering: Clustering) -> list[str]:

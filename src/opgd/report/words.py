@@ -15,6 +15,9 @@ MIN_COMPARED = 30
 IMBALANCE = 3.0
 """Ratio of the largest to the smallest class from which classes are imbalanced."""
 
+HIGH_LOSS = 1.2
+"""Ratio of log-losses from which that of the model is called high."""
+
 
 def join(names: Sequence[str]) -> str:
     """Return names as "a, b and c"."""
@@ -80,6 +83,33 @@ def describe_performance(evaluation: Evaluation, corrected_error: float | None =
     if evaluation.source == "training":
         sentences.append(f"This is optimistic: {evaluation.note}.")
     return sentences
+
+
+def describe_overconfidence(
+    evaluation: Evaluation, methods: list[MethodSummary] | None, calibrated: bool
+) -> str:
+    """Return that probabilities are too extreme, and what to do; "" if they are not."""
+    found = evaluation.overconfidence
+    if found is None or evaluation.source == "training":
+        return ""
+    sentence = (
+        f"The probabilities are too extreme: of {count(found.n_rows, 'row')} predicted with a "
+        f"probability above {found.above:g}, {found.accuracy:.1%} are right, not "
+        f"{found.confidence:.1%} as the probabilities say."
+    )
+    losses = {
+        method.name: method.means["log_loss"]
+        for method in methods or []
+        if method.n_splits and "log_loss" in method.means
+    }
+    usual = {name: losses[name] for name in ("LDA", "logistic regression") if name in losses}
+    if usual and OURS in losses and losses[OURS] > HIGH_LOSS * min(usual.values()):
+        best = min(usual, key=lambda name: usual[name])
+        sentence += (
+            f" The log-loss, to which such errors add most, is {losses[OURS]:.3f}, against "
+            f"{usual[best]:.3f} of {best}."
+        )
+    return sentence + ("" if calibrated else " OPGDClassifierCV calibrates probabilities.")
 
 
 def is_imbalanced(evaluation: Evaluation) -> bool:
