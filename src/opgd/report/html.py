@@ -9,7 +9,7 @@ from typing import Any
 from opgd._utils.versions import get_version
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
-from opgd.report.words import count, judge
+from opgd.report.words import count, describe_pairs, judge
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = [
@@ -70,6 +70,7 @@ def make_environment() -> Any:
         "count": count,
         "fixed": format_fixed,
         "judge": judge,
+        "pairs": describe_pairs,
         "percent": format_percentage,
         "rate": format_rate,
         "short": shorten_name,

@@ -18,7 +18,12 @@ from opgd.inspection.estimators import (
 )
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.followed_columns import FollowedColumn, find_followed_column
-from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
+from opgd.inspection.loadings import (
+    AxisLoadings,
+    CorrelatedPair,
+    find_correlated_pairs,
+    select_largest_loadings,
+)
 from opgd.inspection.pipelines import Unwrapped, unwrap_with_axes
 from opgd.inspection.tables import (
     Clusters,
@@ -50,6 +55,7 @@ class Fit:
     parameters: list[tuple[str, str]]
     shares: list[float] | None  # of the gain, by axis
     loadings: list[AxisLoadings]
+    pairs: list[CorrelatedPair]  # of columns in the loadings
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ def _compose(
     used_columns = describe_used_columns(unwrapped)
     if used_columns is not None:
         findings.append(" ".join(used_columns.sentences[:2]))
-    findings.append(words.describe_axes(fit.loadings, columns, fit.shares or []))
+    findings.append(words.describe_axes(fit.loadings, columns, fit.shares or [], fit.pairs))
     n_rows, n_features = picture.rows.shape
     is_mixture = clustering is not None
     task = words.describe_task(
@@ -199,13 +205,16 @@ def _compose(
 
 
 def _summarize_fit(model: Any, picture: Picture) -> Fit:
+    loadings = select_largest_loadings(model, picture.rows)
+    columns = sorted({column for axis in loadings for column in axis.columns})
     return Fit(
         estimator=type(model).__name__,
         model=name_fitted_model(model),
         facts=list_facts(model),
         parameters=list_parameters(model),
         shares=list_shares(model),
-        loadings=select_largest_loadings(model, picture.rows),
+        loadings=loadings,
+        pairs=find_correlated_pairs(picture.rows, columns, picture.groups),
     )
 
 

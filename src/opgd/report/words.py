@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
-from opgd.inspection.loadings import AxisLoadings
+from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.usual import OURS
 
 MAX_NAMES = 6
+MAX_PAIRS = 4
 MIN_COMPARED = 30
 """With fewer tested rows, differences between methods are not described."""
 IMBALANCE = 3.0
@@ -204,16 +205,44 @@ def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
     return f"Its error is {points} {side} than that of the best other method, {name}{doubt}."
 
 
-def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequence[float]) -> str:
+def describe_axes(
+    loadings: list[AxisLoadings],
+    columns: list[str],
+    shares: Sequence[float],
+    pairs: Sequence[CorrelatedPair] = (),
+) -> str:
     """Return the columns with the largest coefficients on the first two axes."""
     parts: list[str] = []
+    named: set[int] = set()
     for axis in loadings[:2]:
         if parts and axis.axis < len(shares) and shares[axis.axis] < 0.005:
             break  # contributes nothing
+        named |= set(axis.columns[:3])
         names = [shorten(columns[j], 30) for j in axis.columns[:3]]
         share = ""
         if axis.axis < len(shares):
             share = f" ({format_percentage(shares[axis.axis])} of the separation)"
         parts.append(f"axis {axis.axis + 1}{share} depends mostly on {join(names)}")
     sentence = "; ".join(parts)
-    return sentence[:1].upper() + sentence[1:] + "."
+    both = [pair for pair in pairs if {pair.first, pair.second} <= named]
+    return sentence[:1].upper() + sentence[1:] + "." + describe_pairs(both, columns, " ")
+
+
+def describe_pairs(pairs: Sequence[CorrelatedPair], columns: list[str], before: str = "") -> str:
+    """Return which columns contain the same information, "" without such columns."""
+    if not pairs:
+        return ""
+    listed = [
+        f"{shorten(columns[pair.first], 30)} and {shorten(columns[pair.second], 30)} "
+        f"(correlation {_format_signed(pair.correlation)})"
+        for pair in sorted(pairs, key=lambda pair: -abs(pair.correlation))[:MAX_PAIRS]
+    ]
+    more = f", and {len(pairs) - MAX_PAIRS} more pairs" if len(pairs) > MAX_PAIRS else ""
+    return (
+        f"{before}Nearly the same information is in {'; '.join(listed)}{more}: read their "
+        "coefficients together, since they can cancel each other."
+    )
+
+
+def _format_signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\u2212")
