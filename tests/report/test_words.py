@@ -4,7 +4,7 @@ import pytest
 
 from opgd.inspection.comparison import summarize_methods
 from opgd.report.usual import OURS
-from opgd.report.words import describe_comparison
+from opgd.report.words import describe_comparison, describe_row_names
 
 
 def make_methods(ours, other):
@@ -20,12 +20,12 @@ def make_methods(ours, other):
 @pytest.mark.parametrize(
     ("ours", "other", "n_rows", "words"),
     [
-        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "that of other (31.0%) is clearly higher"),
+        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "the error of other (31.0%) is clearly higher"),
         ([0.1, 0.11, 0.1], [0.05, 0.2, 0.1], 300, "(11.7%) is higher, but not certainly"),
         ([0.1, 0.2, 0.1], [0.1, 0.1, 0.1], 300, "Other has the lowest error (10.0% against 13.3%)"),
         ([0.1, 0.2, 0.1], [0.1, 0.1, 0.1], 300, "3 folds the difference is not certain"),
         ([0.3, 0.31, 0.3], [0.1, 0.11, 0.1], 300, "a clear difference"),
-        ([0.1, 0.2, 0.1], [0.1, 0.2, 0.1], 300, "that of other (13.3%) is equal"),
+        ([0.1, 0.2, 0.1], [0.1, 0.2, 0.1], 300, "the error of other (13.3%) is equal"),
         ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], 20, "too few to compare"),
         ([0.04], [0.02], 90, "90 test rows this is not a clear difference"),
         ([0.04], [0.02], 9000, "2.0 percentage points higher than that of the best other method"),
@@ -35,3 +35,9 @@ def test_differences_are_called_clear_if_they_exceed_chance(ours, other, n_rows,
     sentence = describe_comparison(make_methods(ours, other), n_rows)
     assert words in sentence
     assert ("not a clear" in sentence) == (n_rows == 90)
+
+
+def test_row_numbers_of_an_index_are_not_positions():
+    assert "0 to 7, for 3 rows" in describe_row_names(["0", "7", "3"], 3)
+    assert "counting data rows from 0" in describe_row_names(None, 3)
+    assert describe_row_names(["a", "1"], 2) == "Row names are those of the table's index."

@@ -93,6 +93,7 @@ class Summary:
     n_axes: int
     groups: list[str]  # names of classes or clusters
     columns: list[str]
+    row_names: list[str] | None  # None for positions
     fit: Fit
     performance: Performance
     checks: Checks
@@ -194,6 +195,7 @@ def _compose(
         n_axes=len(model.components_),
         groups=group_names,
         columns=columns,
+        row_names=picture.names,
         fit=fit,
         performance=performance,
         checks=_list_checks(picture),

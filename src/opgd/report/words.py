@@ -60,6 +60,19 @@ def describe_task(
     return f"A model that predicts {what} from {data}."
 
 
+def describe_row_names(names: list[str] | None, n_rows: int) -> str:
+    """Return what rows are called: `names` of the table's index, positions without names."""
+    if names is None:
+        return "Rows are numbered by their position in the table, counting data rows from 0."
+    if not all(name.isdecimal() for name in names):
+        return "Row names are those of the table's index."
+    numbers = [int(name) for name in names]
+    return (
+        f"Row numbers are those of the table's index: {min(numbers)} to {max(numbers)}, for "
+        f"{count(n_rows, 'row')}; a number is not always the position of its row."
+    )
+
+
 def describe_performance(evaluation: Evaluation, corrected_error: float | None = None) -> list[str]:
     """Return how good the predictions are, and how they were tested.
 
@@ -155,9 +168,9 @@ def _compare_on_folds(methods: list[MethodSummary]) -> str:
         )
     others = [method for method in complete if method not in (best, ours)]
     parts = [
-        f"that of {join([f'{method.name} ({method.mean:.1%})' for method in found])} is {verdict}"
+        f"the error of {join(names)} is {verdict}"
         for verdict in VERDICTS
-        if (found := [method for method in others if judge(method) == verdict])
+        if (names := [f"{m.name} ({m.mean:.1%})" for m in others if judge(m) == verdict])
     ]
     partly = [method.name for method in methods if method.n_splits < n_splits and method.n_splits]
     if partly:
