@@ -199,6 +199,7 @@ def _make_profile(
         "pair": list(picture.pair),
         "columns": _to_plain(columns.select_separating(MAX_PROFILED)),
         "axes": _to_plain(axes),
+        "dates": picture.date_origins,
     }
 
 
@@ -208,4 +209,5 @@ def _to_plain(means: GroupMeans) -> dict[str, Any]:
         "names": means.names,
         "means": [[None if value != value else value for value in row] for row in rounded],
         "deviations": [float(f"{value:.6g}") for value in means.deviations],
+        "shares": np.flatnonzero(means.are_shares).tolist(),
     }
