@@ -3,8 +3,9 @@
 import pytest
 
 from opgd.inspection.comparison import summarize_methods
+from opgd.inspection.tables import ListedRow
 from opgd.report.usual import OURS
-from opgd.report.words import describe_comparison, describe_row_names
+from opgd.report.words import describe_comparison, describe_reason, describe_row_names
 
 
 def make_methods(ours, other):
@@ -41,3 +42,21 @@ def test_row_numbers_of_an_index_are_not_positions():
     assert "0 to 7, for 3 rows" in describe_row_names(["0", "7", "3"], 3)
     assert "counting data rows from 0" in describe_row_names(None, 3)
     assert describe_row_names(["a", "1"], 2) == "Row names are those of the table's index."
+
+
+@pytest.mark.parametrize(
+    ("label", "probabilities", "typicality", "reason"),
+    [
+        (1, (0.002, 0.998), 0.5, "label yes, predicted no with 99.8%"),
+        (1, (0.4, 0.6), 0.5, "close decision: predicted no with 60.0%, yes 40.0%"),
+        (
+            -1,
+            (None, 0.9),
+            1e-4,
+            "label unknown to the model, predicted no with 90.0%; far from all",
+        ),
+    ],
+)
+def test_reasons_to_check_a_row_are_given(label, probabilities, typicality, reason):
+    row = ListedRow(0, None, label, 0, *probabilities, typicality)
+    assert describe_reason(row, ["no", "yes"], 100).startswith(reason)

@@ -10,7 +10,13 @@ from typing import Any
 from opgd._utils.versions import get_version
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
-from opgd.report.words import count, describe_pairs, describe_row_names, judge
+from opgd.report.words import (
+    count,
+    describe_pairs,
+    describe_reason,
+    describe_row_names,
+    judge,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = [
@@ -73,6 +79,7 @@ def make_environment() -> Any:
         "pairs": describe_pairs,
         "percent": format_percentage,
         "rate": format_rate,
+        "reason": describe_reason,
         "row_names": describe_row_names,
         "short": shorten_name,
         "small": format_small,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
+from opgd.inspection.tables import ListedRow
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.usual import OURS
 
@@ -16,6 +17,8 @@ MIN_COMPARED = 30
 IMBALANCE = 3.0
 """Ratio of the largest to the smallest class from which classes are imbalanced."""
 
+CLOSE = 0.5
+"""Ratio of two probabilities from which a decision is close."""
 HIGH_LOSS = 1.2
 """Ratio of log-losses from which that of the model is called high."""
 
@@ -124,6 +127,21 @@ def describe_overconfidence(
             f"{usual[best]:.3f} of {best}."
         )
     return sentence + ("" if calibrated else " OPGDClassifierCV calibrates probabilities.")
+
+
+def describe_reason(row: ListedRow, groups: list[str], n_rows: int) -> str:
+    """Return why a misclassified row should be checked; `n_rows` is the size of the table."""
+    predicted = f"predicted {shorten(groups[row.predicted], 28)}"
+    probability = row.predicted_probability
+    share = f"{probability:.1%}" if probability < 0.9995 else "> 99.9%"
+    if row.label < 0 or row.label_probability is None:
+        reason = f"label unknown to the model, {predicted} with {share}"
+    elif row.label_probability >= CLOSE * row.predicted_probability:
+        label = shorten(groups[row.label], 28)
+        reason = f"close decision: {predicted} with {share}, {label} {row.label_probability:.1%}"
+    else:
+        reason = f"label {shorten(groups[row.label], 28)}, {predicted} with {share}"
+    return reason + ("; far from all classes" if row.typicality * n_rows < 1 else "")
 
 
 def is_imbalanced(evaluation: Evaluation) -> bool:
