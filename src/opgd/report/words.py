@@ -178,7 +178,9 @@ def _compare_on_folds(methods: list[MethodSummary]) -> str:
         first = f"The model has the lowest error ({ours.mean:.1%})"
     else:
         name = best.name[:1].upper() + best.name[1:]
-        first = f"{name} has the lowest error ({best.mean:.1%} against {ours.mean:.1%})"
+        first = (
+            f"{name} has the lowest error ({best.mean:.1%} against {ours.mean:.1%} of this model)"
+        )
         first += (
             ", a clear difference"
             if is_clear(best)

@@ -44,8 +44,9 @@ report.differences = (() => {
   }
 
   function makeBars(node, entries, withMeans) {
-    const LONGEST = 10, limit = (value) => Math.max(-LONGEST, Math.min(LONGEST, value)); // longer bars would hide the others
-    const largest = Math.max(1e-12, ...entries.map(({ difference }) => Math.abs(limit(difference))));
+    const sizes = entries.map(({ difference }) => Math.abs(difference)), finite = Math.max(0, ...sizes.filter((size) => size < 99));
+    const largest = Math.min(Math.max(1e-12, ...sizes), finite || Infinity); // bars of columns without variance would hide the others
+    const limit = (value) => Math.max(-largest, Math.min(largest, value));
     node.replaceChildren(...entries.map((entry) => {
       const bar = element("div", undefined, { class: "bar" }), label = bar.appendChild(element("span"));
       label.appendChild(nameElement(entry.name, 28, shortText(entry.name, 400)));

@@ -38,19 +38,22 @@ report.selection = (() => {
   }
   function pin(row, origin = null) {
     const pairs = element("dl"), head = element("div", undefined, { class: "details-head" });
-    for (const [key, value] of rows.facts(row, PINNED_COLUMNS)) appendPair(pairs.appendChild(element("div")), key, value);
+    const limit = origin && innerWidth < 640 ? 8 : PINNED_COLUMNS; // the plot should not be far below
+    for (const [key, value] of rows.facts(row, limit).slice(1)) appendPair(pairs.appendChild(element("div")), key, value);
     head.append(element("h3", `Row ${shortText(rows.name(row))}`), ...(origin && !byId("projection").contains(origin) ? [makeBack(origin)] : []));
-    showDetails([head, pairs], origin);
+    const rest = rows.cells.length > limit ? [element("p", `${limit} of ${rows.cells.length} columns, those with the largest loadings.`, { class: "note" })] : [];
+    showDetails([head, pairs, ...rest], origin);
     rows.change("marked", { marked: row });
   }
   // A button that leads back to the list, and to the control in it.
   function makeBack(origin) {
-    const { scrollY: place } = window, section = origin.closest("section");
+    const section = origin.closest("section");
     const button = element("button", `Back to ${section?.querySelector("h2")?.textContent.toLowerCase() ?? "the list"}`, { type: "button", id: "details-back" });
     button.addEventListener("click", () => {
-      scrollTo({ top: place, behavior: "instant" });
-      const target = origin.isConnected ? origin : [...(section?.querySelectorAll("button.link") ?? [])].find((other) => other.textContent === origin.textContent);
-      target?.focus({ preventScroll: true });
+      const same = [...(section?.querySelectorAll("button.link") ?? [])].find((other) => other.textContent === origin.textContent);
+      const target = origin.isConnected ? origin : same ?? section; // tables are made again when a row is marked
+      target.scrollIntoView({ block: "center", behavior: "instant" });
+      target.focus({ preventScroll: true });
     });
     return button;
   }
