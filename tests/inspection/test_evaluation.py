@@ -30,3 +30,15 @@ def test_calibrated_predictions_have_little_calibration_error(rng):
     few = compute_calibration(np.full(10, 0.75), np.arange(10) < 8)
     assert (few["low"], few["high"], few["n_rows"]) == ([0.7], [0.8], [10])
     assert few["accuracy_low"] + few["accuracy_high"] == pytest.approx([0.4902, 0.9433], abs=1e-4)
+
+
+@pytest.mark.parametrize(("n_wrong", "extreme"), [(1, False), (9, True)])
+def test_many_errors_with_high_probabilities_are_overconfidence(n_wrong, extreme):
+    probabilities = np.tile([0.99, 0.01], (100, 1))
+    codes = 1 * (np.arange(100) < n_wrong)
+    found = evaluate(probabilities, codes, "cv", "").overconfidence
+    assert (found is not None) == extreme
+    if extreme:
+        assert (found.n_rows, found.accuracy) == (100, 0.91)
+    low = np.tile([0.7, 0.3], (100, 1))
+    assert evaluate(low, codes, "cv", "").overconfidence is None

@@ -185,6 +185,8 @@ def test_the_contents_mark_the_section_on_the_screen(tab):
         tab.ask(script, section)
         tab.page.wait_for_selector(f"nav a[href='#{section}'][aria-current]")
         assert tab.page.locator("nav a[aria-current]").count() == 1
+    tab.ask("() => scrollTo(0, document.documentElement.scrollHeight)")
+    tab.page.wait_for_selector("nav a[href='#fit'][aria-current]")
 
 
 def test_hexagons_replace_the_points(tab):
@@ -332,15 +334,50 @@ def test_pointing_at_a_row_and_finding_one_shows_its_values(tab, rows):
     assert f"{X.iloc[17, 0]:.4g}" in details.inner_text()
     tab.page.fill("#find", "9999")
     tab.page.keyboard.press("Enter")
-    assert "not among the rows" in details.inner_text()
+    assert "not among the 178 rows" in details.inner_text()
+    assert details.bounding_box()["y"] < tab.page.locator("#plot").bounding_box()["y"]
 
 
-def test_listed_rows_lead_to_the_projection(tab):
+def test_listed_rows_lead_to_the_projection_and_back(tab):
     button = tab.page.locator("#check [data-row]").first
     row = int(button.get_attribute("data-row"))
     button.click()
     assert tab.ask("() => opgdReport.rows.positions[opgdReport.rows.state.marked]") == row
     assert tab.page.locator("#details h3").inner_text() == f"Row {button.inner_text()}"
+    box = tab.page.locator("#details").bounding_box()
+    assert 0 <= box["y"] < 450  # on the screen, above the plot
+    tab.page.keyboard.press("Enter")  # the way back has the focus
+    assert tab.ask("() => document.activeElement.dataset.row") == str(row)
+    assert 0 <= button.bounding_box()["y"] < 900
+
+
+def test_listed_rows_are_downloaded_with_reasons_and_columns(tab, rows):
+    X, _ = rows
+    with tab.page.expect_download() as download:
+        tab.page.locator("[data-csv=rows_to_check]").click()
+    assert download.value.suggested_filename == "rows_to_check.csv"
+    header, *lines = csv.reader(io.StringIO(download.value.path().read_text("utf-8")))
+    listed = tab.page.locator("#check [data-row]").evaluate_all(
+        "all => all.map(b => b.dataset.row)"
+    )
+    assert [line[0] for line in lines] == listed
+    assert header[2] == "reason"
+    assert all(line[2] for line in lines)
+    assert len(header) == len(lines[0]) == 3 + 3 + 2 + X.shape[1]
+    name = '=HYPERLINK("x")'
+    column = header.index(f"'{name}")
+    values = [float(line[column]) for line in lines]
+    assert values == pytest.approx(X[name].to_numpy()[list(map(int, listed))], rel=1e-6)
+
+
+def test_the_table_shows_all_columns_on_request(tab, rows):
+    assert "5 of 13" in tab.page.locator("#rows-columns option").first.inner_text()
+    heads = tab.page.locator("#rows-table thead button")
+    few = heads.count()
+    tab.page.select_option("#rows-columns", label="all 13")
+    assert heads.count() == few + 8
+    tab.page.select_option("#rows-columns", index=0)
+    assert heads.count() == few
 
 
 def get_points(tab):
@@ -430,6 +467,22 @@ def test_two_classes_are_compared_by_their_means(tab, rows):
     assert found["difference"] == pytest.approx(expected[found["name"]], rel=1e-4)
     words = tab.page.locator("#difference-words").inner_text()
     assert ("higher" if found["difference"] > 0 else "lower") in words
+    tab.page.select_option("#second-group", "0")
+    assert "choose two different classes" in tab.page.locator("#difference-words").inner_text()
+    assert tab.page.locator("#difference-bars").is_hidden()
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"first": 0, "second": 1, "share": True}, "never x (0% instead of 100%)"),
+        ({"first": 0.25, "second": 0.1, "share": True}, "x more often (in 25% instead of 10%"),
+        ({"first": 0, "second": 366, "origin": 18262}, "(mean 2020-01-01 instead of 2021-01-01)"),
+    ],
+)
+def test_shares_and_dates_are_compared_in_words(tab, entry, words):
+    entry |= {"name": "x", "difference": entry["first"] - entry["second"]}
+    assert words in tab.ask("entry => opgdReport.differences.describe(entry)", entry)
 
 
 @pytest.mark.parametrize("chart", ["plot", "tour-plot", "parallel-plot", "calibration"])

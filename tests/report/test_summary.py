@@ -152,8 +152,8 @@ def test_usual_methods_are_tested_on_the_folds_of_the_model(model, wine):
         found.evaluation.error
     )
     assert ours.difference == 0
-    sentence = next(text for text in found.findings if text.startswith("The model is"))
-    named = [name for name in methods if name in sentence]
+    sentence = next(text for text in found.findings if "the lowest error" in text)
+    named = [name for name in methods if name.lower() in sentence.lower()]
     assert len(named) == 3
 
 
@@ -248,6 +248,9 @@ def test_profiles_show_words_of_the_table():
         table["tenure_months"][labels == 1].mean(), rel=5e-3
     )
     assert not any(name.startswith("plan=") for name in profiles)
+    assert found.clustering.followed.name == "plan"
+    assert "follow the column plan" in found.findings[0]
+    assert any("k-means" in sentence for sentence in found.findings)
 
 
 def test_cells_that_a_pipeline_filled_are_counted(wine):

@@ -3,8 +3,9 @@
 import pytest
 
 from opgd.inspection.comparison import summarize_methods
+from opgd.inspection.tables import ListedRow
 from opgd.report.usual import OURS
-from opgd.report.words import describe_comparison
+from opgd.report.words import describe_comparison, describe_reason, describe_row_names
 
 
 def make_methods(ours, other):
@@ -20,8 +21,17 @@ def make_methods(ours, other):
 @pytest.mark.parametrize(
     ("ours", "other", "n_rows", "words"),
     [
-        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "clearly better than other"),
-        ([0.1, 0.11, 0.1], [0.05, 0.2, 0.1], 300, "not clearly different from other"),
+        ([0.1, 0.11, 0.1], [0.3, 0.32, 0.31], 300, "the error of other (31.0%) is clearly higher"),
+        ([0.1, 0.11, 0.1], [0.05, 0.2, 0.1], 300, "(11.7%) is higher, but not certainly"),
+        (
+            [0.1, 0.2, 0.1],
+            [0.1, 0.1, 0.1],
+            300,
+            "Other has the lowest error (10.0% against 13.3% of",
+        ),
+        ([0.1, 0.2, 0.1], [0.1, 0.1, 0.1], 300, "3 folds the difference is not certain"),
+        ([0.3, 0.31, 0.3], [0.1, 0.11, 0.1], 300, "a clear difference"),
+        ([0.1, 0.2, 0.1], [0.1, 0.2, 0.1], 300, "the error of other (13.3%) is equal"),
         ([0.1, 0.1, 0.1], [0.3, 0.3, 0.3], 20, "too few to compare"),
         ([0.04], [0.02], 90, "90 test rows this is not a clear difference"),
         ([0.04], [0.02], 9000, "2.0 percentage points higher than that of the best other method"),
@@ -31,3 +41,27 @@ def test_differences_are_called_clear_if_they_exceed_chance(ours, other, n_rows,
     sentence = describe_comparison(make_methods(ours, other), n_rows)
     assert words in sentence
     assert ("not a clear" in sentence) == (n_rows == 90)
+
+
+def test_row_numbers_of_an_index_are_not_positions():
+    assert "0 to 7, for 3 rows" in describe_row_names(["0", "7", "3"], 3)
+    assert "counting data rows from 0" in describe_row_names(None, 3)
+    assert describe_row_names(["a", "1"], 2) == "Row names are those of the table's index."
+
+
+@pytest.mark.parametrize(
+    ("label", "probabilities", "typicality", "reason"),
+    [
+        (1, (0.002, 0.998), 0.5, "label yes, predicted no with 99.8%"),
+        (1, (0.4, 0.6), 0.5, "close decision: predicted no with 60.0%, yes 40.0%"),
+        (
+            -1,
+            (None, 0.9),
+            1e-4,
+            "label unknown to the model, predicted no with 90.0%; far from all",
+        ),
+    ],
+)
+def test_reasons_to_check_a_row_are_given(label, probabilities, typicality, reason):
+    row = ListedRow(0, None, label, 0, *probabilities, typicality)
+    assert describe_reason(row, ["no", "yes"], 100).startswith(reason)

@@ -20,12 +20,14 @@ class ColumnProfile:
     cells: list[str]  # by cluster: a mean, or the most frequent word with its share
     differences: list[float]  # from the other clusters, in standard deviations
     is_number: bool = True
+    is_date: bool = False
 
     def describe(self, cluster: int) -> str:
         """Return what the column is in a cluster, such as "low age (31)" or "plan gold (98%)"."""
         if not self.is_number:
             return f"{self.name} {self.cells[cluster]}"
-        side = "high" if self.differences[cluster] > 0 else "low"
+        sides = ("late", "early") if self.is_date else ("high", "low")
+        side = sides[0] if self.differences[cluster] > 0 else sides[1]
         return f"{side} {self.name} ({self.cells[cluster]})"
 
     @property
@@ -66,6 +68,7 @@ def profile_clusters_by_column(
     means = np.array([profile.means for profile in profiles])  # (K, p)
     differences = np.clip([profile.differences for profile in profiles], -99.0, 99.0)
     columns = _profile_words(codes, len(profiles), originals, unwrapped)
+    origins = unwrapped.date_origins
     covered = {
         output
         for entry in unwrapped.table or []
@@ -73,7 +76,7 @@ def profile_clusters_by_column(
         if entry.column in columns
     }
     found = list(columns.values()) + [
-        ColumnProfile(name, [_format(mean) for mean in means[:, j]], differences[:, j].tolist())
+        _profile_numbers(name, means[:, j], differences[:, j].tolist(), origins.get(name))
         for j, name in enumerate(names)
         if name not in covered
     ]
@@ -88,6 +91,17 @@ def profile_clusters_by_column(
         for k, profile in enumerate(profiles)
     ]
     return ClusterProfiles(found[:MAX_COLUMNS], lines, len(found))
+
+
+def _profile_numbers(
+    name: str, means: FloatArray, differences: list[float], origin: float | None
+) -> ColumnProfile:
+    """Return the means of a feature; days since `origin` are printed as dates."""
+    if origin is None:
+        return ColumnProfile(name, [_format(mean) for mean in means], differences)
+    dates = [np.datetime64(0, "D") + round(origin + mean) for mean in np.nan_to_num(means)]
+    cells = [str(date) for date in dates]
+    return ColumnProfile(name.removesuffix(":days"), cells, differences, is_date=True)
 
 
 def _format(mean: float) -> str:

@@ -189,6 +189,12 @@ def predict_codes(classifier: Any, X: Any) -> IntArray:
     return np.argmax(classifier._class_log_joint(X), axis=1)
 
 
+def is_calibrated(estimator: Any) -> bool:
+    """Return whether the class probabilities were calibrated to held-out rows."""
+    projection = estimator._projection
+    return bool(projection.temperature != 1 or projection.background)
+
+
 def copy_calibration(source: Any, target: Any) -> None:
     """Calibrate the class probabilities of `target` like those of `source`."""
     projection = source._projection

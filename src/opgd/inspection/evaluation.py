@@ -11,6 +11,9 @@ N_BINS = 10
 MIN_PROBABILITY = float(np.finfo(np.float64).eps)
 """Lower bound to which probabilities are clipped, as in `sklearn.metrics.log_loss`."""
 
+MIN_EXCESS = 2.0
+"""Ratio of errors to expected errors from which probabilities are too extreme."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -50,6 +53,30 @@ class Evaluation:
         order = np.argsort(-wrong, axis=None, kind="stable")[:max_pairs]
         pairs = [divmod(int(cell), len(wrong)) for cell in order]
         return [(i, j, int(wrong[i, j])) for i, j in pairs if wrong[i, j]]
+
+    @property
+    def overconfidence(self) -> "Overconfidence | None":
+        """Rows with high probabilities, if many more of them are wrong than the model expects."""
+        table = self.calibration
+        if table["low"][-1] < 1 - 1.5 / N_BINS:
+            return None
+        n_rows, confidence, accuracy = (
+            table[key][-1] for key in ("n_rows", "confidence", "accuracy")
+        )
+        certain = table["accuracy_high"][-1] < confidence
+        if not certain or 1 - accuracy < MIN_EXCESS * (1 - confidence):
+            return None
+        return Overconfidence(int(n_rows), confidence, accuracy, table["low"][-1])
+
+
+@dataclass(frozen=True)
+class Overconfidence:
+    """Rows with high probabilities that are wrong more often than expected."""
+
+    n_rows: int
+    confidence: float  # mean probability of the predicted class
+    accuracy: float
+    above: float  # the least probability
 
 
 def _divide(part: IntArray, whole: IntArray) -> FloatArray:

@@ -6,6 +6,9 @@ import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
+MIN_SHARE_DEVIATION = 0.1
+"""A share of 0 or 1 in a group has no deviation, and would be infinitely different from others."""
+
 
 @dataclass(frozen=True)
 class GroupMeans:
@@ -13,16 +16,19 @@ class GroupMeans:
 
     names: list[str]
     means: FloatArray  # (K, p), nan where a group has no values
-    deviations: FloatArray  # (p,), standard deviations within groups
+    deviations: FloatArray  # (p,), standard deviations within groups, of shares at least 0.1
+    are_shares: AnyArray  # (p,), whether all values are 0 or 1, so that means are shares
 
     def select_separating(self, max_columns: int) -> "GroupMeans":
         """Return the quantities whose group means differ most, in standard deviations."""
-        safe = np.where(self.deviations > 0, self.deviations, np.inf)
         ranges = np.fmax.reduce(self.means, axis=0) - np.fmin.reduce(self.means, axis=0)
-        spread = np.nan_to_num(ranges / safe)
+        with np.errstate(divide="ignore", invalid="ignore"):  # constant columns come last
+            spread = np.nan_to_num(ranges / self.deviations)
         order = np.argsort(-spread, kind="stable")[:max_columns]
         names = [self.names[j] for j in order]
-        return GroupMeans(names, self.means[:, order], self.deviations[order])
+        return GroupMeans(
+            names, self.means[:, order], self.deviations[order], self.are_shares[order]
+        )
 
 
 def compute_group_means(
@@ -43,5 +49,7 @@ def compute_group_means(
         np.divide(sums, number, out=means[group], where=number > 0)
         squares += np.where(known, (rows - means[group]) ** 2, 0.0).sum(axis=0)
         counts += number
-    deviations = np.sqrt(squares / np.maximum(counts, 1))
-    return GroupMeans(names, means * scale, deviations * scale)
+    deviations = np.sqrt(squares / np.maximum(counts, 1)) * scale
+    are_shares = np.all(~observed | (values == 0) | (values * scale == 1), axis=0)
+    deviations = np.where(are_shares, np.maximum(deviations, MIN_SHARE_DEVIATION), deviations)
+    return GroupMeans(names, means * scale, deviations, are_shares)

@@ -10,6 +10,8 @@ from opgd.inspection.estimators import complete_rows, get_feature_scale
 
 MAX_AXES = 6
 MAX_COLUMNS = 12
+SAME_INFORMATION = 0.95
+"""Size of a correlation from which two columns contain nearly the same information."""
 
 
 def compute_standardized_coefficients(estimator: Any) -> FloatArray:
@@ -89,3 +91,49 @@ def order_columns(estimator: Any) -> IntArray:
     """Return columns ordered by their largest relative loading on any axis, descending."""
     sizes = np.abs(compute_standardized_coefficients(estimator))
     return np.argsort(-(sizes / sizes.max(axis=1, keepdims=True)).max(axis=0), kind="stable")
+
+
+@dataclass(frozen=True)
+class CorrelatedPair:
+    """Two columns that contain nearly the same information."""
+
+    first: int
+    second: int
+    correlation: float
+
+
+def find_correlated_pairs(
+    rows: AnyArray, columns: list[int], groups: IntArray
+) -> list[CorrelatedPair]:
+    """Return pairs of columns with a correlation of at least 0.95 in size, overall or in groups.
+
+    The correlation of a pair is the larger of the two; group -1 is no group.
+    """
+    values = np.asarray(rows, dtype=np.float64)[:, columns]
+    values = _scale_to_unit(values - values.mean(axis=0))[0]
+    kept = np.flatnonzero(groups >= 0)
+    _, codes = np.unique(groups[kept], return_inverse=True)
+    within = values[kept] - _average_by_group(values[kept], codes)[codes]
+    both = np.stack([_correlate(values), _correlate(within)])
+    strongest = np.take_along_axis(both, np.abs(both).argmax(axis=0)[None], axis=0)[0]
+    return [
+        CorrelatedPair(columns[i], columns[j], float(strongest[i, j]))
+        for i in range(len(columns))
+        for j in range(i + 1, len(columns))
+        if abs(strongest[i, j]) >= SAME_INFORMATION
+    ]
+
+
+def _average_by_group(values: FloatArray, codes: IntArray) -> FloatArray:
+    sums = np.zeros((codes.max(initial=0) + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    means: FloatArray = sums / np.maximum(np.bincount(codes, minlength=len(sums)), 1)[:, None]
+    return means
+
+
+def _correlate(centered: FloatArray) -> FloatArray:
+    """Return correlations of centered columns, 0 for constant ones."""
+    spread = np.sqrt(np.mean(centered**2, axis=0)) if len(centered) else np.zeros(centered.shape[1])
+    safe = np.where(spread > 1e-9, spread, np.inf)
+    correlations: FloatArray = (centered / safe).T @ (centered / safe) / max(len(centered), 1)
+    return correlations

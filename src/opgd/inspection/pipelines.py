@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._tables.cells import WordCells, list_values, read_words
+from opgd._tables.columns import DateColumn
 from opgd._tables.summary import TableSummary
 from opgd._utils.columns import compute_lazy
 from opgd._utils.features import read_frame
@@ -37,6 +38,19 @@ class Unwrapped:
         first = None if self.steps is None else self.steps[0]
         summary = getattr(first, "summary_", None)
         return summary if isinstance(summary, TableSummary) else None
+
+    @property
+    def date_origins(self) -> dict[str, float]:
+        """Features that are days since a date, and this date in days since 1970."""
+        if self.steps is None or len(self.steps) > 1 or self.table is None:
+            return {}
+        columns = self.steps[0].columns_
+        origins = {c.name: c.origin for c in columns if isinstance(c, DateColumn)}
+        return {
+            entry.outputs[0]: origins[entry.column]
+            for entry in self.table
+            if entry.outputs and entry.column in origins
+        }
 
 
 def unwrap(model: Any) -> Unwrapped:

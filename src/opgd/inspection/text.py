@@ -16,9 +16,11 @@ def shorten(text: str, max_length: int = MAX_LENGTH) -> str:
 
 
 def format_percentage(share: float) -> str:
-    """Return a share as a whole percentage."""
+    """Return a share as a whole percentage; one that is not quite all does not become 100%."""
     if 0 < share < 0.005:
         return "< 1%"
+    if 0.995 <= share < 1:
+        return f"{100 * share:.1f}%" if share < 0.9995 else "> 99.9%"
     return f"{100 * share:.0f}%".replace("-0%", "0%")
 
 

@@ -3,13 +3,20 @@
 import base64
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 from opgd._utils.versions import get_version
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.summary import Summary
-from opgd.report.words import count
+from opgd.report.words import (
+    count,
+    describe_pairs,
+    describe_reason,
+    describe_row_names,
+    judge,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = [
@@ -66,13 +73,17 @@ def make_environment() -> Any:
     )
     filters = {
         "breakable": make_breakable,
-        "compact": format_compact,
         "count": count,
         "fixed": format_fixed,
+        "judge": judge,
+        "pairs": describe_pairs,
         "percent": format_percentage,
         "rate": format_rate,
+        "reason": describe_reason,
+        "row_names": describe_row_names,
         "short": shorten_name,
         "small": format_small,
+        "ticks": choose_ticks,
     }
     environment.filters.update(filters)
     return environment
@@ -117,11 +128,14 @@ def format_rate(share: float) -> str:
     return f"{share:.2%}" if 0 < share < 0.001 else f"{share:.1%}"
 
 
-def format_compact(value: float) -> str:
-    """Return a number with four significant digits, and large ones in thousands."""
-    size = abs(value)
-    text = f"{value / 1000:.2f}k" if size >= 10_000 else f"{value:.4g}"
-    return text.replace("-", "\u2212")
+def choose_ticks(low: float, high: float, max_ticks: int = 6) -> list[tuple[float, str]]:
+    """Return multiples of 1, 2 or 5 times a power of ten between two numbers, with labels."""
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span / max_ticks))
+    step = next(power * k for k in (1, 2, 5, 10, 20) if span / (power * k) <= max_ticks - 1)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    return [(k * step, f"{k * step:z,.{digits}f}".replace("-", "\u2212")) for k in numbers]
 
 
 def format_small(value: float) -> str:

@@ -158,9 +158,7 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
         return groupings
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
     if len(estimator.initial_labels_) == len(picture.rows):
-        groupings.append(
-            make_grouping("cluster at the start", group_names, estimator.initial_labels_)
-        )
+        groupings.append(make_grouping("initial cluster", group_names, estimator.initial_labels_))
     if picture.known is not None:
         groupings.append(make_grouping("known class", picture.known_names, picture.known))
     return groupings
@@ -201,6 +199,7 @@ def _make_profile(
         "pair": list(picture.pair),
         "columns": _to_plain(columns.select_separating(MAX_PROFILED)),
         "axes": _to_plain(axes),
+        "dates": picture.date_origins,
     }
 
 
@@ -210,4 +209,5 @@ def _to_plain(means: GroupMeans) -> dict[str, Any]:
         "names": means.names,
         "means": [[None if value != value else value for value in row] for row in rounded],
         "deviations": [float(f"{value:.6g}") for value in means.deviations],
+        "shares": np.flatnonzero(means.are_shares).tolist(),
     }

@@ -10,7 +10,7 @@ from opgd._utils.labels import to_label_array
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import plan_folds, predict_held_out
-from opgd.inspection.estimators import check_rows
+from opgd.inspection.estimators import check_rows, is_calibrated
 from opgd.inspection.evaluation import Evaluation, evaluate
 from opgd.inspection.labels import encode_any, encode_classes
 from opgd.inspection.predicted_curves import Curves, trace_predicted_curves
@@ -18,7 +18,7 @@ from opgd.inspection.tables import ListedRow, PredictedRows
 from opgd.inspection.wrong_rows import list_wrong_rows
 from opgd.report.rows import get_row_names
 from opgd.report.usual import Contest, compare_with_usual
-from opgd.report.words import MIN_COMPARED, is_imbalanced, join
+from opgd.report.words import MIN_COMPARED, describe_overconfidence, is_imbalanced, join
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Performance:
     curves: Curves | None
     methods: list[MethodSummary] | None
     methods_note: str  # how methods were compared, or why they were not
+    warning: str  # that probabilities are too extreme, or ""
 
     @property
     def imbalanced(self) -> bool:
@@ -93,7 +94,7 @@ def assess(
         names = get_row_names(train.table, np.arange(len(train.rows)))
     chosen = np.flatnonzero((evaluated.codes >= 0) | (test is not None))
     if not len(chosen):
-        return Performance(None, None, [], 0, None, None, "")
+        return Performance(None, None, [], 0, None, None, "", "")
     evaluation = evaluate(probabilities[chosen], evaluated.codes[chosen], source, note)
     typicality = estimator.typicality(evaluated.X)
     predicted = PredictedRows(evaluated.codes, probabilities, typicality, names)
@@ -110,7 +111,8 @@ def assess(
     elif comparison is not None:
         contest = _make_contest(estimator, train, test, probabilities, cv, groups, steps)
         methods, how = _run_contest(contest, source)
-    return Performance(evaluation, held_out, wrong, n_wrong, curves, methods, how)
+    warning = describe_overconfidence(evaluation, methods, is_calibrated(estimator))
+    return Performance(evaluation, held_out, wrong, n_wrong, curves, methods, how, warning)
 
 
 def _make_contest(

@@ -8,14 +8,22 @@ from sklearn.utils import check_consistent_length
 
 from opgd._utils.validation import check_integer
 from opgd.inspection.cluster_columns import ClusterProfiles, profile_clusters_by_column
+from opgd.inspection.cluster_quality import ClusterQuality, assess_clusters
 from opgd.inspection.estimators import (
     get_column_names,
     get_group_names,
     has_classes,
     name_fitted_model,
+    standardize_rows,
 )
 from opgd.inspection.evaluation import Evaluation
-from opgd.inspection.loadings import AxisLoadings, select_largest_loadings
+from opgd.inspection.followed_columns import FollowedColumn, find_followed_column
+from opgd.inspection.loadings import (
+    AxisLoadings,
+    CorrelatedPair,
+    find_correlated_pairs,
+    select_largest_loadings,
+)
 from opgd.inspection.pipelines import Unwrapped, unwrap_with_axes
 from opgd.inspection.tables import (
     Clusters,
@@ -25,7 +33,7 @@ from opgd.inspection.tables import (
     list_far_rows,
     summarize_clusters,
 )
-from opgd.report import words
+from opgd.report import cluster_words, words
 from opgd.report.columns import Columns, describe_columns
 from opgd.report.facts import list_facts, list_parameters, list_shares
 from opgd.report.page_data import make_page_data
@@ -34,7 +42,7 @@ from opgd.report.picture import Picture, make_picture
 from opgd.report.used_columns import UsedColumns, describe_used_columns
 
 USUAL = "usual"
-NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "")
+NO_PERFORMANCE = Performance(None, None, [], 0, None, None, "", "")
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Fit:
     parameters: list[tuple[str, str]]
     shares: list[float] | None  # of the gain, by axis
     loadings: list[AxisLoadings]
+    pairs: list[CorrelatedPair]  # of columns in the loadings
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,8 @@ class Clustering:
     profiles: ClusterProfiles
     n_noise: int
     known_classes: list[str]
+    followed: FollowedColumn | None  # a column that the clusters reproduce
+    quality: ClusterQuality | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,7 @@ class Summary:
     n_axes: int
     groups: list[str]  # names of classes or clusters
     columns: list[str]
+    row_names: list[str] | None  # None for positions
     fit: Fit
     performance: Performance
     checks: Checks
@@ -160,12 +172,14 @@ def _compose(
     group_names, columns = get_group_names(model), get_column_names(model)
     table = describe_columns(unwrapped, picture.cells, columns, picture.originals)
     fit = _summarize_fit(model, picture)
-    corrected = getattr(model, "corrected_error_", None)
-    findings = _list_findings(performance, clustering, corrected)
+    if clustering is not None:
+        findings = _describe_clustering(clustering)
+    else:
+        findings = _describe_performance(performance, model)
     used_columns = describe_used_columns(unwrapped)
     if used_columns is not None:
         findings.append(" ".join(used_columns.sentences[:2]))
-    findings.append(words.describe_axes(fit.loadings, columns, fit.shares or []))
+    findings.append(words.describe_axes(fit.loadings, columns, fit.shares or [], fit.pairs))
     n_rows, n_features = picture.rows.shape
     is_mixture = clustering is not None
     task = words.describe_task(
@@ -181,6 +195,7 @@ def _compose(
         n_axes=len(model.components_),
         groups=group_names,
         columns=columns,
+        row_names=picture.names,
         fit=fit,
         performance=performance,
         checks=_list_checks(picture),
@@ -192,13 +207,16 @@ def _compose(
 
 
 def _summarize_fit(model: Any, picture: Picture) -> Fit:
+    loadings = select_largest_loadings(model, picture.rows)
+    columns = sorted({column for axis in loadings for column in axis.columns})
     return Fit(
         estimator=type(model).__name__,
         model=name_fitted_model(model),
         facts=list_facts(model),
         parameters=list_parameters(model),
         shares=list_shares(model),
-        loadings=select_largest_loadings(model, picture.rows),
+        loadings=loadings,
+        pairs=find_correlated_pairs(picture.rows, columns, picture.groups),
     )
 
 
@@ -213,7 +231,16 @@ def _summarize_clustering(unwrapped: Unwrapped, features: Any, picture: Picture)
     profiles = profile_clusters_by_column(
         mixture, features, predicted, picture.originals, unwrapped
     )
-    return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names)
+    followed = find_followed_column(
+        predicted, mixture.n_clusters_, picture.cells, get_column_names(mixture), picture.originals
+    )
+    quality = assess_clusters(
+        picture.probabilities,
+        predicted,
+        standardize_rows(mixture, picture.rows),
+        mixture.n_clusters_,
+    )
+    return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names, followed, quality)
 
 
 def _list_checks(picture: Picture) -> Checks:
@@ -265,17 +292,25 @@ def _make_title(title: str | None, target: str | None, groups: list[str], is_mix
     return f"Prediction of {target}"
 
 
-def _list_findings(
-    performance: Performance, clustering: Clustering | None, corrected_error: float | None
-) -> list[str]:
-    if clustering is not None:
-        return words.describe_clusters(clustering.profiles, clustering.n_noise)
-    if performance.evaluation is None:
+def _describe_performance(performance: Performance, model: Any) -> list[str]:
+    evaluation = performance.evaluation
+    if evaluation is None:
         return []
-    sentences = words.describe_performance(performance.evaluation, corrected_error)
+    corrected = getattr(model, "corrected_error_", None)
+    sentences = words.describe_performance(evaluation, corrected)
     if performance.methods:
-        compared = words.describe_comparison(performance.methods, performance.evaluation.n_rows)
-        sentences += [compared] if compared else []
+        sentences.append(words.describe_comparison(performance.methods, evaluation.n_rows))
     elif performance.methods_note:  # why there are none
         sentences.append(performance.methods_note)
+    sentences.append(performance.warning)
+    return [sentence for sentence in sentences if sentence]
+
+
+def _describe_clustering(clustering: Clustering) -> list[str]:
+    sentences = []
+    if clustering.followed is not None:
+        sentences.append(cluster_words.describe_followed(clustering.followed))
+    sentences += cluster_words.describe_clusters(clustering.profiles, clustering.n_noise)
+    if clustering.quality is not None:
+        sentences += cluster_words.describe_quality(clustering.quality, clustering.clusters)
     return sentences

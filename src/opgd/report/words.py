@@ -3,18 +3,24 @@
 import math
 from collections.abc import Sequence
 
-from opgd.inspection.cluster_columns import ClusterProfiles
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
-from opgd.inspection.loadings import AxisLoadings
-from opgd.inspection.text import shorten
+from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
+from opgd.inspection.tables import ListedRow
+from opgd.inspection.text import format_percentage, shorten
 from opgd.report.usual import OURS
 
 MAX_NAMES = 6
+MAX_PAIRS = 4
 MIN_COMPARED = 30
 """With fewer tested rows, differences between methods are not described."""
 IMBALANCE = 3.0
 """Ratio of the largest to the smallest class from which classes are imbalanced."""
+
+CLOSE = 0.5
+"""Ratio of two probabilities from which a decision is close."""
+HIGH_LOSS = 1.2
+"""Ratio of log-losses from which that of the model is called high."""
 
 
 def join(names: Sequence[str]) -> str:
@@ -57,6 +63,19 @@ def describe_task(
     return f"A model that predicts {what} from {data}."
 
 
+def describe_row_names(names: list[str] | None, n_rows: int) -> str:
+    """Return what rows are called: `names` of the table's index, positions without names."""
+    if names is None:
+        return "Rows are numbered by their position in the table, counting data rows from 0."
+    if not all(name.isdecimal() for name in names):
+        return "Row names are those of the table's index."
+    numbers = [int(name) for name in names]
+    return (
+        f"Row numbers are those of the table's index: {min(numbers)} to {max(numbers)}, for "
+        f"{count(n_rows, 'row')}; a number is not always the position of its row."
+    )
+
+
 def describe_performance(evaluation: Evaluation, corrected_error: float | None = None) -> list[str]:
     """Return how good the predictions are, and how they were tested.
 
@@ -83,6 +102,48 @@ def describe_performance(evaluation: Evaluation, corrected_error: float | None =
     return sentences
 
 
+def describe_overconfidence(
+    evaluation: Evaluation, methods: list[MethodSummary] | None, calibrated: bool
+) -> str:
+    """Return that probabilities are too extreme, and what to do; "" if they are not."""
+    found = evaluation.overconfidence
+    if found is None or evaluation.source == "training":
+        return ""
+    sentence = (
+        f"The probabilities are too extreme: of {count(found.n_rows, 'row')} predicted with a "
+        f"probability above {found.above:g}, {found.accuracy:.1%} are right, not "
+        f"{found.confidence:.1%} as the probabilities say."
+    )
+    losses = {
+        method.name: method.means["log_loss"]
+        for method in methods or []
+        if method.n_splits and "log_loss" in method.means
+    }
+    usual = {name: losses[name] for name in ("LDA", "logistic regression") if name in losses}
+    if usual and OURS in losses and losses[OURS] > HIGH_LOSS * min(usual.values()):
+        best = min(usual, key=lambda name: usual[name])
+        sentence += (
+            f" The log-loss, to which such errors add most, is {losses[OURS]:.3f}, against "
+            f"{usual[best]:.3f} of {best}."
+        )
+    return sentence + ("" if calibrated else " OPGDClassifierCV calibrates probabilities.")
+
+
+def describe_reason(row: ListedRow, groups: list[str], n_rows: int) -> str:
+    """Return why a misclassified row should be checked; `n_rows` is the size of the table."""
+    predicted = f"predicted {shorten(groups[row.predicted], 28)}"
+    probability = row.predicted_probability
+    share = f"{probability:.1%}" if probability < 0.9995 else "> 99.9%"
+    if row.label < 0 or row.label_probability is None:
+        reason = f"label unknown to the model, {predicted} with {share}"
+    elif row.label_probability >= CLOSE * row.predicted_probability:
+        label = shorten(groups[row.label], 28)
+        reason = f"close decision: {predicted} with {share}, {label} {row.label_probability:.1%}"
+    else:
+        reason = f"label {shorten(groups[row.label], 28)}, {predicted} with {share}"
+    return reason + ("; far from all classes" if row.typicality * n_rows < 1 else "")
+
+
 def is_imbalanced(evaluation: Evaluation) -> bool:
     """Return whether the largest class has several times as many rows as the smallest."""
     sizes = evaluation.confusion.sum(axis=1)
@@ -91,7 +152,7 @@ def is_imbalanced(evaluation: Evaluation) -> bool:
 
 
 def describe_comparison(methods: list[MethodSummary], n_rows: int) -> str:
-    """Return which usual methods are clearly worse or better than the model, or neither.
+    """Return which method has the lowest error, and which differences are clear.
 
     `n_rows` is the number of rows that the methods were tested on.
     """
@@ -104,22 +165,60 @@ def describe_comparison(methods: list[MethodSummary], n_rows: int) -> str:
         best = min(others, key=lambda method: method.mean)
         ours = next(method for method in methods if method.name == OURS)
         return _compare_two(ours.mean, best.mean, best.name, n_rows)
+    return _compare_on_folds(methods)
+
+
+def _compare_on_folds(methods: list[MethodSummary]) -> str:
+    """Return which method has the lowest mean error, and where the others are."""
     n_splits = max(method.n_splits for method in methods)
-    partly = [method.name for method in others if method.n_splits < n_splits]
-    others = [method for method in others if method.n_splits == n_splits]
-    worse = [method.name for method in others if method.low > 0]
-    better = [method.name for method in others if method.high < 0]
-    equal = [method.name for method in others if method.low <= 0 <= method.high]
-    parts = []
-    if worse:
-        parts.append(f"clearly better than {join(worse)}")
-    if better:
-        parts.append(f"clearly worse than {join(better)}")
-    if equal:
-        parts.append(f"not clearly different from {join(equal)}")
+    complete = [method for method in methods if method.n_splits == n_splits]
+    ours = next(method for method in methods if method.name == OURS)
+    best = min(complete, key=lambda method: (method.mean, method is not ours))
+    if best is ours:
+        first = f"The model has the lowest error ({ours.mean:.1%})"
+    else:
+        name = best.name[:1].upper() + best.name[1:]
+        first = (
+            f"{name} has the lowest error ({best.mean:.1%} against {ours.mean:.1%} of this model)"
+        )
+        first += (
+            ", a clear difference"
+            if is_clear(best)
+            else f", but with {n_splits} folds the difference is not certain"
+        )
+    others = [method for method in complete if method not in (best, ours)]
+    parts = [
+        f"the error of {join(names)} is {verdict}"
+        for verdict in VERDICTS
+        if (names := [f"{m.name} ({m.mean:.1%})" for m in others if judge(m) == verdict])
+    ]
+    partly = [method.name for method in methods if method.n_splits < n_splits and method.n_splits]
     if partly:
-        parts.append(f"was compared on some folds only with {join(partly)}")
-    return f"The model is {join(parts)} (95% intervals of the differences over the folds)."
+        parts.append(f"{join(partly)} had results on some folds only")
+    return "; ".join([first, *parts]) + " (95% intervals of the differences over the folds)."
+
+
+VERDICTS = (
+    "clearly lower",
+    "lower, but not certainly",
+    "equal",
+    "higher, but not certainly",
+    "clearly higher",
+)
+
+
+def judge(method: MethodSummary) -> str:
+    """Return how the error of a method compares with that of the model."""
+    if is_clear(method):
+        return "clearly lower" if method.difference < 0 else "clearly higher"
+    if not method.difference:
+        return "equal"
+    return f"{'lower' if method.difference < 0 else 'higher'}, but not certainly"
+
+
+def is_clear(method: MethodSummary) -> bool:
+    """Return whether the interval of the difference from the model does not contain 0."""
+    return method.low > 0 or method.high < 0
 
 
 def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
@@ -139,27 +238,44 @@ def _compare_two(ours: float, best: float, name: str, n_rows: int) -> str:
     return f"Its error is {points} {side} than that of the best other method, {name}{doubt}."
 
 
-def describe_axes(loadings: list[AxisLoadings], columns: list[str], shares: Sequence[float]) -> str:
+def describe_axes(
+    loadings: list[AxisLoadings],
+    columns: list[str],
+    shares: Sequence[float],
+    pairs: Sequence[CorrelatedPair] = (),
+) -> str:
     """Return the columns with the largest coefficients on the first two axes."""
     parts: list[str] = []
+    named: set[int] = set()
     for axis in loadings[:2]:
         if parts and axis.axis < len(shares) and shares[axis.axis] < 0.005:
             break  # contributes nothing
+        named |= set(axis.columns[:3])
         names = [shorten(columns[j], 30) for j in axis.columns[:3]]
-        share = f" ({shares[axis.axis]:.0%} of the separation)" if axis.axis < len(shares) else ""
+        share = ""
+        if axis.axis < len(shares):
+            share = f" ({format_percentage(shares[axis.axis])} of the separation)"
         parts.append(f"axis {axis.axis + 1}{share} depends mostly on {join(names)}")
     sentence = "; ".join(parts)
-    return sentence[:1].upper() + sentence[1:] + "."
+    both = [pair for pair in pairs if {pair.first, pair.second} <= named]
+    return sentence[:1].upper() + sentence[1:] + "." + describe_pairs(both, columns, " ")
 
 
-def describe_clusters(profiles: ClusterProfiles, n_noise: int) -> list[str]:
-    """Return a sentence for each of the largest clusters."""
-    sentences = []
-    for k, line in enumerate(profiles.lines[:MAX_NAMES]):
-        about = join(line.words) if line.words else "no column that distinguishes it"
-        sentences.append(f"Cluster {k}: {count(line.size, 'row')} ({line.share:.0%}); {about}.")
-    if len(profiles.lines) > MAX_NAMES:
-        sentences.append(f"The other {len(profiles.lines) - MAX_NAMES} are described below.")
-    if n_noise:
-        sentences.append(f"{count(n_noise, 'row')} {'is' if n_noise == 1 else 'are'} noise.")
-    return sentences
+def describe_pairs(pairs: Sequence[CorrelatedPair], columns: list[str], before: str = "") -> str:
+    """Return which columns contain the same information, "" without such columns."""
+    if not pairs:
+        return ""
+    listed = [
+        f"{shorten(columns[pair.first], 30)} and {shorten(columns[pair.second], 30)} "
+        f"(correlation {_format_signed(pair.correlation)})"
+        for pair in sorted(pairs, key=lambda pair: -abs(pair.correlation))[:MAX_PAIRS]
+    ]
+    more = f", and {len(pairs) - MAX_PAIRS} more pairs" if len(pairs) > MAX_PAIRS else ""
+    return (
+        f"{before}Nearly the same information is in {'; '.join(listed)}{more}: read their "
+        "coefficients together, since they can cancel each other."
+    )
+
+
+def _format_signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\u2212")

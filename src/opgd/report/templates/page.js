@@ -93,25 +93,39 @@ const report = (() => {
   }
   byId("theme")?.addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
-  // Mark the section on the screen in the contents.
+  // Mark the section on the screen in the contents: at the end of the page, the one that was chosen or the last.
   const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
-  const watcher = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) links.get(target.id).removeAttribute("aria-current");
-      else links.get(target.id).setAttribute("aria-current", "true");
+  const topOf = (id) => byId(id).getBoundingClientRect().top;
+  function markSection() {
+    const ids = [...links.keys()], chosen = location.hash.slice(1);
+    const isEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const isVisible = links.has(chosen) && topOf(chosen) >= 0 && topOf(chosen) < innerHeight;
+    const current = isEnd ? (isVisible ? chosen : ids.at(-1)) : ids.findLast((id) => topOf(id) <= 0.2 * innerHeight) ?? ids[0];
+    for (const [id, link] of links) {
+      if (id === current) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
     }
-  }, { rootMargin: "-20% 0px -79% 0px" });
-  for (const id of links.keys()) watcher.observe(byId(id));
+  }
+  if (links.size) {
+    let waiting = false;
+    const markSoon = () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; markSection(); }); } };
+    for (const event of ["scroll", "resize", "hashchange"]) addEventListener(event, markSoon, { passive: true });
+    markSoon();
+  }
 
   const contents = byId("contents"); // on small screens the contents open on request
   if (contents && matchMedia("(max-width: 40rem)").matches) {
     contents.open = false;
     contents.addEventListener("click", (event) => { if (event.target.closest("a")) contents.open = false; });
   }
-  byId("more-columns")?.addEventListener("click", () => {
-    byId("profile").classList.add("all");
-    byId("more-columns").remove();
-  });
+  for (const button of document.querySelectorAll("[data-more]")) { // shows the lines of a table that are hidden at first
+    button.addEventListener("click", () => {
+      const table = byId(button.dataset.more), hidden = table.querySelector("tr.more");
+      table.classList.add("all");
+      button.remove();
+      hidden?.querySelector("button")?.focus();
+    });
+  }
   let beforePrint;
   addEventListener("beforeprint", () => { beforePrint = document.documentElement.dataset.theme; setTheme("light"); });
   addEventListener("afterprint", () => setTheme(beforePrint));

@@ -37,7 +37,7 @@ report.rows = (() => {
     return { kind: "strip", name: `by ${groupings[0].name}`, ticks, numbers, complete: numbers, frame: [hasUnknown ? -0.6 : 0.4, names.length + 0.75] };
   })();
 
-  function noName(coloring) { return coloring.name.startsWith("cluster") ? "noise" : "no label"; }
+  function noName(coloring) { return coloring.name.endsWith("cluster") ? "noise" : "no label"; }
   function groupStyle(code) {
     if (code < 0) return { color: style("--soft"), symbol: "circle-open" };
     const { color, dark, symbol } = data.styles[code % data.styles.length];
@@ -163,11 +163,11 @@ report.rows = (() => {
   const wordCells = ({ name, words, codes }) => {
     const parsed = words.map(parseNumber), number = parsed.length > 0 && parsed.every((value) => value === value);
     const keys = number ? parsed : words;
-    return { name, number, text: (i) => (codes[i] < 0 ? "missing" : words[codes[i]]), key: (i) => (codes[i] < 0 ? "" : keys[codes[i]]) };
+    return { name, number, plain: (i) => (codes[i] < 0 ? null : words[codes[i]]), text: (i) => (codes[i] < 0 ? "missing" : words[codes[i]]), key: (i) => (codes[i] < 0 ? "" : keys[codes[i]]) };
   };
   const cells = originals.length
     ? originals.map(wordCells)
-    : columns.map(({ name, numbers }) => ({ name, number: true, text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
+    : columns.map(({ name, numbers }) => ({ name, number: true, plain: (i) => (numbers()[i] === numbers()[i] ? Number(numbers()[i].toPrecision(7)) : null), text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
 
   return {
     n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, quickStep, paint, nearest, legendEntries, colorbar,

@@ -21,7 +21,7 @@ report.scatter = (() => {
   fillSelect(byId("y"), coordinates, headings);
   fillSelect(byId("color"), rows.colorings, { groups: "Groups", value: "Model output", column: "Columns" });
 
-  const usesModelGroups = () => ["class", "predicted class", "cluster", "cluster at the start"].includes(state.coloring.name);
+  const usesModelGroups = () => ["class", "predicted class", "cluster", "initial cluster"].includes(state.coloring.name);
   const outlineStyle = (group) => (usesModelGroups() ? rows.styleOf(state.coloring, group).color : style("--soft"));
   const isShown = (group) => !usesModelGroups() || !state.shown || state.shown.has(group);
 

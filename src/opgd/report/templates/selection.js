@@ -27,15 +27,44 @@ report.selection = (() => {
     tip.style.top = `${Math.max(4, Math.min(clientY + 12, bottom - height))}px`;
   }
 
-  function pin(row) {
-    const details = byId("details"), pairs = element("dl");
-    for (const [key, value] of rows.facts(row, PINNED_COLUMNS)) {
-      const cell = pairs.appendChild(element("div"));
-      appendPair(cell, key, value);
-    }
-    details.replaceChildren(element("h3", `Row ${shortText(rows.name(row))}`), pairs);
+  // Values of a row, or a message: above the plot if `origin` is the control that asked for it, otherwise below.
+  function showDetails(content, origin = null) {
+    const details = byId("details"), plot = byId("plot");
+    details.classList.toggle("top", origin !== null);
+    if (origin) plot.before(details);
+    else document.querySelector(".selection").after(details);
+    details.replaceChildren(...content);
     details.hidden = false;
+  }
+  function pin(row, origin = null) {
+    const pairs = element("dl"), head = element("div", undefined, { class: "details-head" });
+    const limit = origin && innerWidth < 640 ? 8 : PINNED_COLUMNS; // the plot should not be far below
+    for (const [key, value] of rows.facts(row, limit).slice(1)) appendPair(pairs.appendChild(element("div")), key, value);
+    head.append(element("h3", `Row ${shortText(rows.name(row))}`), ...(origin && !byId("projection").contains(origin) ? [makeBack(origin)] : []));
+    const rest = rows.cells.length > limit ? [element("p", `${limit} of ${rows.cells.length} columns, those with the largest loadings.`, { class: "note" })] : [];
+    showDetails([head, pairs, ...rest], origin);
     rows.change("marked", { marked: row });
+  }
+  // A button that leads back to the list, and to the control in it.
+  function makeBack(origin) {
+    const section = origin.closest("section");
+    const button = element("button", `Back to ${section?.querySelector("h2")?.textContent.toLowerCase() ?? "the list"}`, { type: "button", id: "details-back" });
+    button.addEventListener("click", () => {
+      const same = [...(section?.querySelectorAll("button.link") ?? [])].find((other) => other.textContent === origin.textContent);
+      const target = origin.isConnected ? origin : same ?? section; // tables are made again when a row is marked
+      target.scrollIntoView({ block: "center", behavior: "instant" });
+      target.focus({ preventScroll: true });
+    });
+    return button;
+  }
+  // Show a row above the plot, and scroll there.
+  function visit(row, origin, wanted) {
+    if (row >= 0) pin(row, origin);
+    else showDetails([element("p", `Row ${shortText(wanted)} is not among the ${rows.n.toLocaleString("en")} rows shown.`)], origin);
+    if (!byId("projection").contains(origin)) {
+      byId("details").scrollIntoView({ block: "start" });
+      byId("details-back")?.focus({ preventScroll: true });
+    }
   }
 
   function find(text) {
@@ -43,13 +72,7 @@ report.selection = (() => {
     if (!wanted) return;
     let row = 0;
     while (row < rows.n && rows.name(row) !== wanted) row += 1;
-    show(row < rows.n ? row : -1, wanted);
-  }
-
-  function show(row, wanted) {
-    if (row >= 0) return pin(row);
-    byId("details").replaceChildren(element("p", `Row ${shortText(wanted)} is not among the rows shown.`));
-    byId("details").hidden = false;
+    visit(row < rows.n ? row : -1, byId("find"), wanted);
   }
 
   function select(indices) {
@@ -77,28 +100,37 @@ report.selection = (() => {
     return `"${safe.replaceAll('"', '""')}"`;
   }
 
-  function csv() {
-    const header = ["row", ...(report.data.names ? ["name"] : []), ...rows.groupings.map(({ name }) => name), ...rows.values.map(({ name }) => name)];
-    const lines = [...state.selected].sort((a, b) => a - b).map((row) => [
+  // Rows as CSV with the columns of the table; `notes` has a text for each of the rows, such as why it is listed.
+  function csv(indices, notes = null) {
+    const header = ["row", ...(report.data.names ? ["name"] : []), ...(notes ? ["reason"] : []), ...rows.groupings.map(({ name }) => name), ...rows.values.map(({ name }) => name), ...rows.cells.map(({ name }) => name)];
+    const lines = indices.map((row, k) => [
       rows.position(row),
       ...(report.data.names ? [csvText(report.data.names[row])] : []),
+      ...(notes ? [csvText(notes[k])] : []),
       ...rows.groupings.map(({ codes, names }) => (codes[row] < 0 ? "" : csvText(names[codes[row]]))),
       ...rows.values.map(({ numbers }) => Number(numbers()[row].toPrecision(6))),
+      ...rows.cells.map(({ plain }) => csvCell(plain(row))),
     ].join(","));
     return [header.map(csvText).join(","), ...lines].join("\r\n") + "\r\n";
+  }
+  const PLAIN_NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i; // is not a formula
+  const csvCell = (value) => (value === null ? "" : PLAIN_NUMBER.test(value) ? String(value) : csvText(value));
+  const saveRows = (name, text) => report.saveFile(name, new Blob([text], { type: "text/csv;charset=utf-8" }));
+  function saveListed(button) {
+    const listed = [...document.querySelectorAll(`#${button.dataset.csv} [data-row]`)].map((link) => [rows.positions.indexOf(Number(link.dataset.row)), link.closest("tr").querySelector(".reason")?.textContent ?? ""]);
+    const drawn = listed.filter(([row]) => row >= 0);
+    saveRows(`${button.dataset.csv}.csv`, csv(drawn.map(([row]) => row), drawn.map(([, reason]) => reason)));
   }
 
   byId("selected").textContent = NOTHING;
   byId("clear").addEventListener("click", () => select([]));
   byId("select-shown").addEventListener("click", () => select(rows.visibleParts().flatMap((part) => [...part.rows])));
-  byId("download").addEventListener("click", () => report.saveFile("selected_rows.csv", new Blob([csv()], { type: "text/csv;charset=utf-8" })));
+  byId("download").addEventListener("click", () => saveRows("selected_rows.csv", csv([...state.selected].sort((a, b) => a - b))));
   byId("find").addEventListener("change", () => find(byId("find").value));
   for (const button of document.querySelectorAll("[data-row]")) {
-    button.addEventListener("click", () => {
-      const position = button.dataset.row;  // names of rows may be other numbers
-      show(rows.positions.indexOf(Number(position)), position);
-      byId("projection").scrollIntoView();
-    });
+    const position = button.dataset.row; // names of rows may be other numbers
+    button.addEventListener("click", () => visit(rows.positions.indexOf(Number(position)), button, button.textContent));
   }
-  return { select, pin, showTip, csvText };
+  for (const button of document.querySelectorAll("[data-csv]")) button.addEventListener("click", () => saveListed(button));
+  return { select, pin, visit, showTip, csvText };
 })();

@@ -3,14 +3,19 @@ report.table = (() => {
   const { byId, rows, element, shortText, formatProbability } = report;
   if (!byId("rows-table")) return null;
   const { state } = rows, PAGE = 12, MAX_CELLS = 5;
-  const fields = [
+  const first = [
     { name: "row", text: rows.name, key: (i) => rows.positions[i], row: true },
     ...rows.groupings.filter(({ name }) => name !== "correctness").map((grouping) => ({
       name: grouping.name, text: (i) => rows.groupName(grouping, grouping.codes[i]), key: (i) => grouping.codes[i],
     })),
     ...rows.values.map(({ name, numbers }) => ({ name, text: (i) => formatProbability(numbers()[i]), key: (i) => numbers()[i], number: true })),
-    ...rows.cells.slice(0, MAX_CELLS),
   ];
+  const columns = byId("rows-columns"), total = report.data.originals.length ? rows.cells.length : report.data.n_columns;
+  columns.appendChild(element("option", `${Math.min(MAX_CELLS, rows.cells.length)} of ${total.toLocaleString("en")} with the largest loadings`, { value: MAX_CELLS }));
+  if (rows.cells.length > MAX_CELLS) columns.appendChild(element("option", rows.cells.length < total ? `${rows.cells.length} of ${total.toLocaleString("en")}` : `all ${total}`, { value: rows.cells.length }));
+  let fields;
+  const setFields = () => { fields = [...first, ...rows.cells.slice(0, Number(columns.value))]; };
+  setFields();
   let sorted = { field: 0, down: false }, page = 0, order = [];
 
   function compare(a, b) {
@@ -60,7 +65,7 @@ report.table = (() => {
       if (!field.row) { cell.appendChild(element("bdi", shortText(field.text(i), 32))); continue; }
       const button = cell.appendChild(element("button", undefined, { type: "button", class: "link" }));
       button.appendChild(element("bdi", shortText(field.text(i), 32)));
-      button.addEventListener("click", () => report.selection.pin(i));
+      button.addEventListener("click", () => report.selection.visit(i, button));
     }
     return line;
   }
@@ -75,6 +80,11 @@ report.table = (() => {
   function update() { sortRows(); show(); }
   byId("rows-back").addEventListener("click", () => { page -= 1; show(); });
   byId("rows-next").addEventListener("click", () => { page += 1; show(); });
+  columns.addEventListener("change", () => {
+    setFields();
+    if (sorted.field >= fields.length) sorted = { field: 0, down: false };
+    update();
+  });
   byId("rows-selected").addEventListener("change", () => { page = 0; update(); });
   rows.onChange((what) => {
     if (what === "coloring") return;
