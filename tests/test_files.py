@@ -176,6 +176,7 @@ def test_refusals_of_text(tmp_path):
     refuse("e.csv.gz", gzip.compress(b"x,y\n" + rows)[:-20_000], "cannot be read as CSV")
     refuse("f.csv.gz", b"x,y\n1,2\n", "cannot be read as CSV")
     refuse("g.csv", b"x,y\n1,2\n3,4\n" + rows * 12 + b"ten,0\n", "Column 'x' of")
+    refuse("i.csv", b"x,y\n" + b"1" * 2**23, "a line is longer than 4 MB")
     refuse("h.json", b"{}", "unsupported extension")
 
 

@@ -212,7 +212,8 @@ def _copy_rows(source: "Source", names: list[str], arrays: list[Any], copy: Any)
     n_rows = _count_batch_rows(len(names))
     block = np.empty((n_rows, len(names)), dtype=copy.dtype)
     n_before = 0
-    for batch in source.batches([*names, *labels], labels, n_rows):
+    text = set(labels).intersection(source.whole)
+    for batch in source.batches([*names, *labels], text, n_rows):
         rows = fill_block(batch, names, block)
         check_finite(rows, names, n_before, source)
         copy.append(rows)

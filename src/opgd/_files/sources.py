@@ -1,4 +1,4 @@
-"""Find the files of a table, read them in batches, and check that their columns agree.
+"""Read the files of a table in batches, and check that their columns agree.
 
 All messages name the file.
 """
@@ -6,7 +6,7 @@ All messages name the file.
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from opgd._files.paths import DELIMITED, PARQUET, list_files, split_ending
 from opgd._utils.columns import classify_dtype
 from opgd._utils.text import list_names
 
-PARQUET = (".parquet", ".pq")
-DELIMITED = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
-COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 SEPARATORS = ",;\t|"
 HEADER_BYTES = 2**20
 """Maximum length of the first line of delimited text."""
@@ -41,14 +39,20 @@ class Source(ABC):
     """Types of the columns (pyarrow), by name."""
     n_rows: int | None
     """Number of rows, if it is known before all of them are read."""
+    header: str = ""
+    """The first line of delimited text."""
+    separator: str | None = None
+    """The separator of delimited text."""
+    whole: Collection[str] = ()
+    """Columns of delimited text that begin with whole numbers, which may be labels."""
 
     @abstractmethod
     def batches(
-        self, names: Sequence[str], labels: Sequence[str], n_rows: int
+        self, names: Sequence[str], text: Collection[str], n_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        """Yield columns of consecutive rows, at most about `n_rows` of them at a time.
+        """Yield columns of consecutive rows, at most `n_rows` of them at a time.
 
-        Text columns among `labels` stay text, even if a file has only numbers there.
+        Columns of delimited text that are in `text` are not converted to numbers.
         """
 
     def __str__(self) -> str:
@@ -81,7 +85,7 @@ class ParquetSource(Source):
     def batches(
         self,
         names: Sequence[str],
-        labels: Sequence[str],  # noqa: ARG002
+        text: Collection[str],  # noqa: ARG002
         n_rows: int,
     ) -> Iterator[pa.RecordBatch]:
         with explain_failure(self), self._open() as file:
@@ -98,28 +102,25 @@ class TextSource(Source):
         self.path, self.n_rows = path, None
         separator = DELIMITED[split_ending(path)[0]]
         with explain_failure(self):
-            header = self._read_header()
-            if not header.strip():
+            self.header = self._read_header()
+            if not self.header.strip():
                 raise ValueError(f"{self} is empty.")
-            self.separator = separator or detect_separator(header)
+            self.separator = separator or detect_separator(self.header)
             with self._open({}) as reader:
                 schema = reader.schema
         check_names(self, schema.names)
-        self.types = {
-            name: _widen(dtype) for name, dtype in zip(schema.names, schema.types, strict=True)
-        }
-        self._whole = {
-            name
-            for name, dtype in zip(schema.names, schema.types, strict=True)
-            if pa.types.is_integer(dtype)
-        }
+        types = dict(zip(schema.names, schema.types, strict=True))
+        self.types = {name: _widen(dtype) for name, dtype in types.items()}
+        self.whole = {name for name, dtype in types.items() if pa.types.is_integer(dtype)}
 
     def _read_header(self) -> str:
         with pa.input_stream(str(self.path), compression="detect") as stream:
             data = stream.read(HEADER_BYTES)
         return data.decode("utf-8-sig", "replace").lstrip("\r\n").split("\n", 1)[0]
 
-    def _open(self, types: dict[str, Any], names: Sequence[str] = ()) -> Any:
+    def _open(
+        self, types: dict[str, Any], names: Sequence[str] = (), nulls: Sequence[str] = NULLS
+    ) -> Any:
         csv = pyarrow.csv
         return csv.open_csv(
             pa.input_stream(str(self.path), compression="detect"),
@@ -128,18 +129,18 @@ class TextSource(Source):
             convert_options=csv.ConvertOptions(
                 column_types=types,
                 include_columns=list(names),
-                null_values=NULLS,
+                null_values=list(nulls),
                 strings_can_be_null=True,
                 timestamp_parsers=[],
             ),
         )
 
     def batches(
-        self, names: Sequence[str], labels: Sequence[str], n_rows: int
+        self, names: Sequence[str], text: Collection[str], n_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        types = {name: self.types[name] for name in names}
-        types |= {name: pa.string() for name in labels if name in self._whole}
-        with explain_failure(self), self._open(types, names) as reader:
+        types = {name: pa.string() if name in text else self.types[name] for name in names}
+        nulls = [""] if set(names) <= set(text) else NULLS  # "None" can be a word
+        with explain_failure(self), self._open(types, names, nulls) as reader:
             for batch in reader:
                 for first in range(0, batch.num_rows, n_rows):
                     yield batch.slice(first, n_rows)
@@ -172,6 +173,8 @@ def explain_failure(source: Source) -> Iterator[None]:
         yield
     except (pa.ArrowException, EOFError, UnicodeError) as error:
         text = str(error).strip().splitlines()[0] if str(error).strip() else "it is damaged"
+        if text.startswith("straddling"):
+            text = f"a line is longer than {CSV_BLOCK_BYTES // 2**20} MB, or a quote is not closed"
         column = re.match(r"In CSV column #(\d+): (.*)", text)
         if column is not None:
             name = list(source.types)[int(column[1])]
@@ -186,55 +189,6 @@ def explain_failure(source: Source) -> Iterator[None]:
             raise
         text = str(error).strip().splitlines()[0]
         raise ValueError(f"{source} cannot be read as {source.kind}: {text[:200]}.") from None
-
-
-# paths
-
-
-def split_ending(path: Path) -> tuple[str, str]:
-    """Return the extensions of format and compression, in lower case."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
-    return (suffixes[-1] if suffixes else ""), compression
-
-
-def is_supported(path: Path) -> bool:
-    """Return whether the name of a file has the extension of a table."""
-    ending, compression = split_ending(path)
-    return ending in DELIMITED or (ending in PARQUET and not compression)
-
-
-def list_files(path: Path) -> list[Path]:
-    """Return the files of a table in order: the file itself, or all tables in a folder."""
-    if not path.exists():
-        raise FileNotFoundError(f"{str(path)!r} does not exist.")
-    if not path.is_dir():
-        if not is_supported(path):
-            endings = ", ".join([*PARQUET, *DELIMITED])
-            raise ValueError(
-                f"{str(path)!r} has an unsupported extension. Supported are {endings}, and text "
-                f"that is compressed ({', '.join(COMPRESSED)})."
-            )
-        return [path]
-    files = [file for file in sorted(path.rglob("*")) if file.is_file() and is_supported(file)]
-    files = [file for file in files if not _is_hidden(file.relative_to(path))]
-    if not files:
-        raise ValueError(f"The folder {str(path)!r} has no Parquet or CSV files.")
-    for file in files:
-        parts = [part for part in file.relative_to(path).parts[:-1] if "=" in part]
-        if parts:
-            raise ValueError(
-                f"The folder {parts[0]!r} in {str(path)!r} is a partition whose column is not in "
-                "its files. Open each partition by itself, or write the column into the files."
-            )
-    kinds = {split_ending(file)[0] in PARQUET for file in files}
-    if len(kinds) > 1:
-        raise ValueError(f"The folder {str(path)!r} has both Parquet and CSV files.")
-    return files
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def open_sources(path: Path) -> list[Source]:
