@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from opgd import load_model
-from opgd.cli.tables import batches, large_training
+from opgd.cli.tables import batches
+from opgd.cli.tables.large_training import MAX_WARNINGS
 from tests.cli.helpers import assert_refused, pl, run, run_ok
 
 
@@ -80,12 +81,14 @@ def test_batches_give_the_model_of_the_table_in_memory(files, table, path, optio
 
 
 def test_settings_are_selected_on_a_sample(files, table, large, monkeypatch):
-    monkeypatch.setattr(large_training, "MIN_SAMPLE_ROWS", 200)
-    monkeypatch.setattr(large_training, "MAX_SAMPLE_ROWS", 200)
+    monkeypatch.setattr(batches, "MIN_SAMPLE_ROWS", 200)
+    monkeypatch.setattr(batches, "MAX_SAMPLE_ROWS", 200)
     table["number"] = np.arange(700)
     write_files(table, "t.parquet")
     facts = fit("t.parquet", "m.opgd", "--axes", "1,2", "--ridge", 0, "--shrinkage", 0, "--cv", 3)
     assert facts["training"]["estimated_by"].endswith("349 of 698 rows")
+    dry = json.loads(run_ok("fit", "t.parquet", "-t", "kind", "--dry-run", "--json").out)
+    assert dry["rows"] == 349
     assert facts["training"]["rows"] == 698
     assert facts["columns"] == ["a", "b", "c", "d", "plan"]
     run_ok("predict", "m.opgd", "t.parquet", "-o", "out.parquet")
@@ -99,6 +102,16 @@ def test_integer_labels_in_text_are_integers(files, table, large):
     table["kind"] = table.kind.map({"red": "1", "green": "2", "blue": "30"})
     write_files(table, "t.csv")
     assert fit("t.csv", "m.opgd", "--axes", 1)["classes"] == [1, 2, 30]
+
+
+def test_cells_that_the_sample_did_not_show(files, table, large, monkeypatch):
+    monkeypatch.setattr(batches, "MIN_SAMPLE_ROWS", 100)
+    monkeypatch.setattr(batches, "MAX_SAMPLE_ROWS", 100)
+    table["a"] = table.a.astype(object)
+    table.loc[101::40, "a"] = "many"  # the sample has the rows 0, 4, 8, ...
+    write_files(table, "t.csv")
+    done = run_ok("fit", "t.csv", "-t", "kind", "--axes", 1, "-o", "m.opgd")
+    assert 0 < done.err.count("Column 'a' has numbers, but also") <= MAX_WARNINGS
 
 
 def test_damaged_files_leave_no_output(files, table, large):

@@ -81,6 +81,7 @@ class DiskCopy:
         assert rows.shape[1] == self.n_columns
         try:
             self._file.write(np.ascontiguousarray(rows, dtype=self.dtype).data)
+            self._file.flush()
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -92,7 +93,6 @@ class DiskCopy:
         """Return the rows as a read-only array on disk, which outlives the context."""
         if not self.n_rows or not self.n_columns:
             return np.empty((self.n_rows, self.n_columns), dtype=self.dtype)
-        self._file.flush()
         mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
         # not a numpy.memmap, which joblib would open in other processes by its name
         return np.frombuffer(mapped, dtype=self.dtype).reshape(self.n_rows, self.n_columns)

@@ -66,11 +66,10 @@ class ParquetSource(Source):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with explain_failure(self):
-            file = self._open()
-        schema = file.schema_arrow
+        with explain_failure(self), self._open() as file:
+            schema = file.schema_arrow
+            self.n_rows = file.metadata.num_rows
         self.types = dict(zip(schema.names, schema.types, strict=True))
-        self.n_rows = file.metadata.num_rows
         check_names(self, schema.names)
 
     def _open(self) -> Any:

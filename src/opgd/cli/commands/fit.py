@@ -167,14 +167,17 @@ def fit(
         use, ignore, drop_missing, impute, target, weights, groups, parse_kinds(kinds)
     )
     model_path = check_output(output, dry_run)
+    read: Any = read_training
+    if is_large(data):
+        from opgd.cli.tables import large_training
+
+        read = large_training.encode_sample if dry_run else large_training.read_large_training
     if dry_run:
-        show_encoding(data, selection, terminal)
+        show_encoding(read(data, selection, Terminal(quiet=True), allow_nan=True), terminal)
         return
     path = check_new_file(model_path, force=force, inputs=[data])
     allow_nan = estimator.__sklearn_tags__().input_tags.allow_nan
-    if is_large(data):
-        from opgd.cli.tables.large_training import read_large_training as read_training
-    training = read_training(data, selection, terminal, allow_nan=allow_nan)
+    training = read(data, selection, terminal, allow_nan=allow_nan)
     estimate = settings.fit(estimator, training, terminal)
     notes = summarize_training(estimator, target, training.y, training.n_left_out, groups)
     notes |= estimate

@@ -23,6 +23,8 @@ MEMORY_SHARE = 1 / 8
 MAX_BATCH_CELLS = 2**21
 MAX_BATCH_ROWS = 2**15
 COMPRESSION_RATIO = 5
+MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 1000, 10_000
+SAMPLE_CELLS = 500_000
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 QUIET = Terminal(quiet=True)
 
@@ -99,10 +101,22 @@ def _get_names(source: "Source") -> list[str]:
     return parse_header(source.header, source.separator, sanitize(str(source.path), 200))
 
 
-def read_sample(path: str, size: int, terminal: Terminal) -> Table:
+def read_sample(path: str, terminal: Terminal) -> Table:
+    """Return evenly spaced rows of a large table, or all if there are few."""
+    n_columns = len(next(iterate_tables(path, QUIET)).frame.columns)
+    size = int(np.clip(SAMPLE_CELLS // n_columns, MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS))
+    sample = _select_evenly(iterate_tables(path, terminal), size)
+    terminal.note(
+        f"{sample.source} is large: it is read in batches, and {len(sample.row_numbers)} of its "
+        "rows decide how columns are encoded."
+    )
+    return sample
+
+
+def _select_evenly(tables: Iterator[Table], size: int) -> Table:
     """Return between `size` and `2 * size` evenly spaced rows, or all if there are fewer."""
     step, parts, n_kept = 1, [], 0
-    for table in iterate_tables(path, terminal):
+    for table in tables:
         part = _take_every(table, step)
         parts.append(part)
         n_kept += len(part.row_numbers)

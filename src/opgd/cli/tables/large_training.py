@@ -15,8 +15,10 @@ import pandas as pd
 import polars as pl
 
 from opgd._files.disk_copy import DiskCopy
+from opgd._tables.columns import ChangedColumn
 from opgd._utils.warnings import DataWarning
-from opgd.cli.console import Terminal, count_noun
+from opgd.cli.console import Terminal, count_noun, quote
+from opgd.cli.errors import BadInput
 from opgd.cli.tables.batches import QUIET, iterate_tables, read_sample
 from opgd.cli.tables.columns import select_columns
 from opgd.cli.tables.encode import check_class_values, encode_labels, encode_numbers
@@ -31,8 +33,6 @@ from opgd.cli.tables.training import (
 )
 from opgd.core.types import AnyArray
 
-MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 1000, 10_000
-SAMPLE_CELLS = 500_000
 MAX_WARNINGS = 3
 
 
@@ -40,17 +40,18 @@ def read_large_training(
     path: str, selection: Selection, terminal: Terminal, *, allow_nan: bool
 ) -> Training:
     """Encode rows and labels for a fit in batches; features are on disk, labels in memory."""
-    n_columns = len(next(iterate_tables(path, QUIET)).frame.columns)
-    size = int(np.clip(SAMPLE_CELLS // n_columns, MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS))
-    drawn = read_sample(path, size, terminal)
-    terminal.note(
-        f"{drawn.source} is large: it is read in batches, and {len(drawn.row_numbers)} of its rows "
-        "decide how columns are encoded."
-    )
+    sample = encode_sample(path, selection, terminal, allow_nan=allow_nan)
+    return _Encoding(sample, selection, terminal).encode_all(path)
+
+
+def encode_sample(
+    path: str, selection: Selection, terminal: Terminal, *, allow_nan: bool
+) -> Training:
+    """Encode some of the rows of a large table."""
+    drawn = read_sample(path, terminal)
     numbered = dict.fromkeys(_find_row_numbers(drawn), "ignore")
     selection = replace(selection, kinds=numbered | selection.kinds)
-    sample = encode_training(drawn, selection, terminal, allow_nan=allow_nan)
-    return _Encoding(sample, selection, terminal).encode_all(path)
+    return encode_training(drawn, selection, terminal, allow_nan=allow_nan)
 
 
 def _find_row_numbers(table: Table) -> list[str]:
@@ -80,7 +81,9 @@ class _Encoding:
     def encode_all(self, path: str) -> Training:
         columns = list(self.sample.X.columns)
         n_read = 0
-        with DiskCopy(len(columns), np.float64) as copy, _fewer_warnings():
+        is_single = np.result_type(*self.sample.X.dtypes) == np.float32
+        dtype = np.float32 if is_single else np.float64
+        with DiskCopy(len(columns), dtype) as copy, _fewer_warnings():
             for table in iterate_tables(path, QUIET):
                 n_read += len(table.row_numbers)
                 copy.append(self._encode_batch(table))
@@ -112,10 +115,21 @@ class _Encoding:
             self.weights.append(weights[mask])
         if not mask.any():
             return np.empty((0, len(self.sample.X.columns)))
-        features = self.sample.encoder.transform(frame[mask])
+        features = self._encode_features(frame[mask], table)
         if self.sample.imputer is not None:
             features = self.sample.imputer.transform(features)
         return np.asarray(features)
+
+    def _encode_features(self, frame: pd.DataFrame, table: Table) -> Any:
+        try:
+            return self.sample.encoder.transform(frame)
+        except ChangedColumn as error:
+            place = "" if error.row is None else f" (row {frame.index[error.row]})"
+            raise BadInput(
+                f"Column {quote(error.name)} of {table.source} has {error.now}{place}, but "
+                f"{error.before} in the rows that decide how columns are encoded. Set its kind "
+                "with --as, or correct the column."
+            ) from None
 
     def _encode_labels(self, table: Table) -> tuple[AnyArray, AnyArray]:
         """Return codes of the distinct values of the target, and a mask of those not missing."""

@@ -161,10 +161,8 @@ def encode_training(
     )
 
 
-def show_encoding(path: str, selection: Selection, terminal: Terminal) -> None:
+def show_encoding(training: Training, terminal: Terminal) -> None:
     """Print how the columns of a table would be encoded, as the result of a command."""
-    quiet = Terminal(quiet=True)
-    training = read_training(path, selection, quiet, allow_nan=True)
     summary = training.encoder.summary_
     facts = {
         "rows": len(training.X),
