@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileTable", "open_table"]
 
-MAX_BATCH_CELLS = 2**22
+MAX_BATCH_CELLS = 2**20
 MAX_BATCH_ROWS = 2**16
 
 
@@ -182,6 +182,7 @@ class FileTable:
 
         from opgd._files.columns import ColumnArray, check_numeric, choose_dtype
         from opgd._files.disk_copy import DiskCopy
+        from opgd._files.sources import release_memory
 
         names = [name for name in self.feature_columns if name not in others]
         if not names:
@@ -196,6 +197,7 @@ class FileTable:
             if not copy.n_rows:
                 raise ValueError(f"{self._sources[0]} has no rows.")
             X = pd.DataFrame(copy.open(), columns=names, copy=False)
+        release_memory()
         whole = all(source.kind == "CSV" for source in self._sources)
         return X, *(array.to_array(whole_numbers=whole) for array in arrays)
 

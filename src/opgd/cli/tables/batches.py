@@ -20,7 +20,7 @@ SMALL_BYTES = 1e7
 """Size of files up to which tables are never large, so that pyarrow is not imported."""
 MEMORY_SHARE = 1 / 8
 """Share of the memory from which tables are large: several copies are needed for a fit."""
-MAX_BATCH_CELLS = 2**21
+MAX_BATCH_CELLS = 2**20
 MAX_BATCH_ROWS = 2**15
 COMPRESSION_RATIO = 5
 MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 1000, 10_000

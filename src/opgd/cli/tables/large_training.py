@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 
 from opgd._files.disk_copy import DiskCopy
+from opgd._files.sources import release_memory
 from opgd._tables.columns import ChangedColumn
 from opgd._utils.warnings import DataWarning
 from opgd.cli.console import Terminal, count_noun, quote
@@ -88,6 +89,7 @@ class _Encoding:
                 n_read += len(table.row_numbers)
                 copy.append(self._encode_batch(table))
             X = pd.DataFrame(copy.open(), columns=columns, copy=False)
+        release_memory()
         if len(X) < n_read:
             self.terminal.note(f"Dropped {count_noun(n_read - len(X), 'row')} of all rows.")
         return replace(
