@@ -120,6 +120,20 @@ def test_missing_labels_in_text(tmp_path):
     np.testing.assert_array_equal(y, [5, np.nan, 7])
 
 
+def test_numbers_in_text_may_begin_with_whole_ones(tmp_path):
+    (tmp_path / "1.csv").write_text("x,w\n1,1\n2,2\n")
+    (tmp_path / "2.csv").write_text("x,w\n3,0.5\n4,2\n")
+    _, w = open_table(tmp_path).split("w")
+    assert w.tolist() == [1, 2, 0.5, 2]
+    lines = "".join(f"{i},{1 + i % 2}\n" for i in range(600_000))  # more than one block
+    (tmp_path / "3.csv").write_text(f"x,w\n{lines}5,2.5\n")
+    _, w = open_table(tmp_path / "3.csv").split("w")
+    assert w.dtype == np.float64
+    assert w[[0, 1, -1]].tolist() == [1, 2, 2.5]
+    (tmp_path / "3.csv").write_text(f"x,w\n{lines}5,007\n")
+    assert set(open_table(tmp_path / "3.csv").split("w")[1]) == {"1", "2", "007"}
+
+
 def assert_refused(error, words, call):
     with pytest.raises(error) as caught:
         call()

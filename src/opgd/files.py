@@ -102,6 +102,8 @@ class FileTable:
             raise TypeError(f"columns must be a sequence of names, got the text {columns!r}.")
         for name in self.feature_columns:
             self._check_column(name, "columns")
+        if len(set(self.feature_columns)) < len(self.feature_columns):
+            raise ValueError(f"columns has a name more than once: {self.feature_columns}.")
         counts = [source.n_rows for source in sources]
         self.n_rows = None if None in counts else sum(n for n in counts if n is not None)
 
@@ -192,21 +194,23 @@ class FileTable:
         n_bytes = (self.n_rows or 0) * len(names) * dtype.itemsize
         arrays = [ColumnArray(name) for name in others]
         with DiskCopy(len(names), dtype, self._cache, n_bytes) as copy:
+            text = set(others).intersection(*(source.whole for source in self._sources))
             for source in self._sources:
-                _copy_rows(source, names, arrays, copy)
+                _copy_rows(source, names, arrays, text, copy)
             if not copy.n_rows:
                 raise ValueError(f"{self._sources[0]} has no rows.")
             X = pd.DataFrame(copy.open(), columns=names, copy=False)
         release_memory()
-        whole = all(source.kind == "CSV" for source in self._sources)
-        return X, *(array.to_array(whole_numbers=whole) for array in arrays)
+        return X, *(array.to_array(numbers=array.name in text) for array in arrays)
 
 
 def _count_batch_rows(n_columns: int) -> int:
     return max(1, min(MAX_BATCH_ROWS, MAX_BATCH_CELLS // max(1, n_columns)))
 
 
-def _copy_rows(source: "Source", names: list[str], arrays: list[Any], copy: Any) -> None:
+def _copy_rows(
+    source: "Source", names: list[str], arrays: list[Any], text: set[str], copy: Any
+) -> None:
     """Append the features of a file to the copy, and its labels and weights to arrays."""
     from opgd._files.columns import check_finite, fill_block
 
@@ -214,7 +218,6 @@ def _copy_rows(source: "Source", names: list[str], arrays: list[Any], copy: Any)
     n_rows = _count_batch_rows(len(names))
     block = np.empty((n_rows, len(names)), dtype=copy.dtype)
     n_before = 0
-    text = set(labels).intersection(source.whole)
     for batch in source.batches([*names, *labels], text, n_rows):
         rows = fill_block(batch, names, block)
         check_finite(rows, names, n_before, source)

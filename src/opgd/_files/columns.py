@@ -13,7 +13,9 @@ from opgd._utils.text import list_names
 from opgd.core.types import AnyArray
 
 WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
-"""Integers in canonical form; 007 and 1.0 stay text."""
+"""Integers in canonical form."""
+NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""Numbers without leading zeros, since 007 is a code."""
 
 
 def check_numeric(sources: Sequence[Source], names: Sequence[str]) -> None:
@@ -100,18 +102,20 @@ class ColumnArray:
         places = encoded.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
         return np.array(codes, dtype=np.int32)[places]
 
-    def to_array(self, *, whole_numbers: bool) -> AnyArray:
-        """Return the values, (n,); text of whole numbers as integers if `whole_numbers`."""
+    def to_array(self, *, numbers: bool) -> AnyArray:
+        """Return the values, (n,); text that consists of numbers is converted if `numbers`."""
         values = np.concatenate(self._parts)
         self._parts = []
         if not self._is_text:
             return values
         words = list(self._codes)
         known = [word for word in words if word is not None]
-        if whole_numbers and known and all(map(WHOLE_NUMBER.fullmatch, known)):
-            numbers = np.array([int(word or 0) for word in words], dtype=np.int64)[values]
+        if numbers and known and all(map(NUMBER.fullmatch, known)):
+            is_whole = all(map(WHOLE_NUMBER.fullmatch, known))
+            parsed = [(int if is_whole else float)(word or 0) for word in words]
             missing = values == self._codes.get(None, -1)
-            return np.where(missing, np.nan, numbers) if missing.any() else numbers
+            decoded = np.array(parsed)[values]
+            return np.where(missing, np.nan, decoded) if missing.any() else decoded
         objects = np.empty(len(words), dtype=object)
         objects[:] = words
         return objects[values]
