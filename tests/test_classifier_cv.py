@@ -593,3 +593,19 @@ def test_a_class_without_weight_is_no_class_in_given_splits(rng):
 
 def test_no_scorer_means_accuracy(wine):
     assert OPGDClassifierCV(**SMALL, scoring=None).fit(*wine).best_score_ > 0.9
+
+
+def test_the_selected_model_is_refitted_to_other_samples(wine):
+    X, y = wine
+    model = OPGDClassifierCV(**SMALL).fit(X[::2], y[::2])
+    table, temperature, half = model.cv_results_, model.temperature_, model.components_
+    assert model.refit(X, y) is model
+    expected = OPGDClassifier(**model.best_params_, init=half).fit(X, y)
+    np.testing.assert_allclose(model.components_, expected.components_, rtol=1e-9)
+    assert model.cv_results_ is table
+    assert model.temperature_ == temperature != 1
+    assert model.predict_set(X, coverage=0.9).shape == (178, 3)
+    np.testing.assert_allclose(model.priors_, np.bincount(y) / 178)
+    with pytest.raises(ValueError, match="both need the same classes"):
+        model.refit(X[y > 0], y[y > 0])
+    np.testing.assert_allclose(model.components_, expected.components_, rtol=1e-9)

@@ -10,6 +10,7 @@ if _typing.TYPE_CHECKING:
     from opgd.classifier_cv import OPGDClassifierCV
     from opgd.comparison import compare
     from opgd.decisions import CostSensitiveClassifier
+    from opgd.files import open_table
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
     from opgd.report import explore, write_report
@@ -29,6 +30,7 @@ __all__ = [
     "compare",
     "explore",
     "load_model",
+    "open_table",
     "save_model",
     "to_onnx",
     "write_report",
@@ -46,6 +48,7 @@ _MODULES = {
     "compare": "opgd.comparison",
     "explore": "opgd.report",
     "load_model": "opgd.model_file",
+    "open_table": "opgd.files",
     "save_model": "opgd.model_file",
     "to_onnx": "opgd._onnx.export",
     "write_report": "opgd.report",

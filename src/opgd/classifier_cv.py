@@ -339,6 +339,40 @@ class OPGDClassifierCV(
         progress.finish(attributes)
         return self
 
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the selected model to other samples, and keep the selection.
+
+        Select hyperparameters on some of many samples with `fit`, then call `refit` with all of
+        them. Results of the selection, calibration and held-out samples are those of `fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples, with the features of `fit`.
+        y : array-like of shape (n_samples,)
+            Class labels, with the classes of `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+
+        Returns
+        -------
+        self : OPGDClassifierCV
+            Fitted estimator.
+        """
+        check_is_fitted(self)
+        selected = self.best_estimator_
+        components = None if selected.sparsity else selected.components_
+        model = self._refit(X, y, sample_weight, self.best_params_, components)
+        if not np.array_equal(model.classes_, selected.classes_):
+            raise ValueError(
+                f"y has the classes {model.classes_.tolist()}, but the model was selected with "
+                f"{selected.classes_.tolist()}; both need the same classes."
+            )
+        model._set_calibration(self.temperature_, self.background_)
+        model._set_held_out(selected._held_out)
+        self.best_estimator_ = model
+        return self
+
     @property
     def summary_(self) -> SelectionSummary:
         """The selected model by name, its errors, and what simpler models would cost."""

@@ -163,7 +163,7 @@ LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 from opgd.cli import main
-main(["fit", "huge.csv", "-t", "y", "-o", "own.opgd"])
+main(["cluster", "huge.csv", "-k", "2", "-o", "own.opgd"])
 """
 
 

@@ -3,8 +3,10 @@
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 KINDS = {
     stat.S_ISLNK: "a symbolic link; pass the path of the file itself",
@@ -31,7 +33,14 @@ def check_writable_path(path: Any, overwrite: bool) -> Path:
 
 
 def write_atomically(path: Path, data: bytes, overwrite: bool) -> None:
-    """Write a temporary file in the same folder, then rename it to `path`.
+    """Write a file that is either complete or absent; see `open_atomically`."""
+    with open_atomically(path, overwrite) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def open_atomically(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
+    """Open a temporary file in the same folder, and rename it to `path` when all is written.
 
     A file that is replaced passes on its permissions. Other kinds of files, such as devices and
     symbolic links, are not replaced.
@@ -43,7 +52,7 @@ def write_atomically(path: Path, data: bytes, overwrite: bool) -> None:
         mode = 0o666 if previous is None else 0o600
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         if previous is not None and overwrite:

@@ -201,6 +201,10 @@ def encode_groups(groups: Any, name: str) -> tuple[AnyArray, IntArray]:
 
 
 def _find_classes(labels: AnyArray) -> tuple[AnyArray, IntArray]:
+    if labels.dtype == object and isinstance(labels[0], str):  # sorting all would take long
+        places = {label: place for place, label in enumerate(sorted(set(labels)))}
+        codes = np.fromiter(map(places.__getitem__, labels), np.intp, len(labels))
+        return _make_objects(list(places)), codes
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.intp, copy=False)
 

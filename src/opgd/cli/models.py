@@ -1,13 +1,15 @@
 """Model files, new rows for a model, and its predictions."""
 
 import math
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from rich.text import Text
 from sklearn.pipeline import Pipeline
 
@@ -15,6 +17,7 @@ from opgd._tables.columns import ChangedColumn
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
 from opgd.cli.decisions import Decision
 from opgd.cli.errors import BadInput
+from opgd.cli.tables.batches import QUIET, is_large, iterate_tables
 from opgd.cli.tables.encode import encode_known_labels
 from opgd.cli.tables.frames import pop_frame
 from opgd.cli.tables.read import Table, read_table
@@ -311,13 +314,17 @@ def apply_model(
     if terminal.as_json and output.path is None:
         raise BadInput("--json prints a summary instead of the table; add -o FILE.")
     model = open_model(model_path)
-    table = read_table(data, terminal)
-    rows = select_new_rows(model, table, terminal, drop_missing=drop_missing, keep=keep)
-    answers = answer(model.estimator, rows.X)
-    kept = select_kept_columns(rows.table, keep)
-    output.write(build_answer_table(rows.table.row_numbers, answers, kept), terminal)
+    if is_large(data):
+        facts = _apply_in_batches(answer, model, data, output, keep, drop_missing, terminal)
+    else:
+        table = read_table(data, terminal)
+        rows = select_new_rows(model, table, terminal, drop_missing=drop_missing, keep=keep)
+        answers = answer(model.estimator, rows.X)
+        kept = select_kept_columns(rows.table, keep)
+        output.write(build_answer_table(rows.table.row_numbers, answers, kept), terminal)
+        facts = _summarize_answers(rows, answers) | _get_error(*count_errors(model, rows, answers))
     if output.path is not None:
-        facts = {"output": str(output.path)} | _summarize_answers(model, rows, answers)
+        facts = {"output": str(output.path)} | facts
         error = ""
         if "error" in facts:
             error = f"; error {facts['error']:.3f} against column {quote(model.target)}"
@@ -325,22 +332,62 @@ def apply_model(
         terminal.print_result(facts, page)
 
 
-def _summarize_answers(model: Model, rows: NewRows, answers: dict[str, Any]) -> dict[str, Any]:
-    """Return the number of rows of each class, and the error if the table has the labels."""
+def _apply_in_batches(
+    answer: Callable[[Any, Any], dict[str, Any]],
+    model: Model,
+    data: str,
+    output: TableOutput,
+    keep: list[str],
+    drop_missing: bool,
+    terminal: Terminal,
+) -> dict[str, Any]:
+    """Write the answers for a table that is too large for memory, and return their summary."""
+    summaries: list[dict[str, Any]] = []
+    errors = np.zeros(2, dtype=np.intp)
+
+    def make_answers() -> Iterator[pl.DataFrame]:
+        for table in iterate_tables(data, terminal):
+            shown = QUIET if summaries else terminal
+            rows = select_new_rows(model, table, shown, drop_missing=drop_missing, keep=keep)
+            answers = answer(model.estimator, rows.X)
+            summaries.append(_summarize_answers(rows, answers))
+            errors[:] += count_errors(model, rows, answers)
+            kept = select_kept_columns(rows.table, keep)
+            yield build_answer_table(rows.table.row_numbers, answers, kept)
+
+    output.write_batches(make_answers(), terminal)
+    facts = summaries[0] | {"rows": sum(summary["rows"] for summary in summaries)}
+    if "counts" in facts:
+        facts["counts"] = dict(sum((Counter(s["counts"]) for s in summaries), Counter()))
+    return facts | _get_error(*errors.tolist())
+
+
+def _summarize_answers(rows: NewRows, answers: dict[str, Any]) -> dict[str, Any]:
+    """Return the number of rows, and of those of each class."""
     facts: dict[str, Any] = {"rows": len(rows.X), "columns": list(answers)}
     for name in ("prediction", "cluster"):
         if name in answers:
             labels, counts = np.unique(answers[name], return_counts=True)
             facts["counts"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
-    if "prediction" in answers and model.target in rows.table.frame.columns:
-        target = str(model.target)
-        series = rows.table.column(target, "--target")
-        try:
-            labels, missing = encode_known_labels(target, series, model.estimator.classes_)
-        except BadInput:  # an unrelated column with the same name
-            return facts
-        decided = np.isin(answers["prediction"], model.estimator.classes_) & ~missing
-        if decided.any():  # rejected rows are neither right nor wrong
-            wrong = answers["prediction"][decided] != labels[decided]
-            facts["error"] = float(np.mean(wrong))
     return facts
+
+
+def _get_error(n_wrong: int, n_decided: int) -> dict[str, Any]:
+    return {"error": n_wrong / n_decided} if n_decided else {}
+
+
+def count_errors(model: Model, rows: NewRows, answers: dict[str, Any]) -> tuple[int, int]:
+    """Return the numbers of wrong and of all decisions, zeros if the table has no labels.
+
+    Rejected rows are neither right nor wrong.
+    """
+    if "prediction" not in answers or model.target not in rows.table.frame.columns:
+        return 0, 0
+    target = str(model.target)
+    series = rows.table.column(target, "--target")
+    try:
+        labels, missing = encode_known_labels(target, series, model.estimator.classes_)
+    except BadInput:  # an unrelated column with the same name
+        return 0, 0
+    decided = np.isin(answers["prediction"], model.estimator.classes_) & ~missing
+    return int(np.sum(answers["prediction"][decided] != labels[decided])), int(decided.sum())

@@ -8,7 +8,10 @@ from opgd.cli.console import quote
 from opgd.cli.errors import BadInput
 
 ROWS, MODEL, OUTPUT, DECISIONS = "Rows and columns", "Model", "Output", "Decisions"
-TABLE = "Table: .csv, .tsv, .parquet or .arrow; - reads CSV from standard input."
+TABLE = (
+    "Table: .csv, .tsv, .parquet, .arrow, compressed text (.csv.gz) or a folder of tables; - reads "
+    "CSV from standard input."
+)
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help=TABLE)]
 ModelFile = Annotated[

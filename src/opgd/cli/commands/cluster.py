@@ -108,7 +108,8 @@ def cluster(
     )
     model_path = check_output(output, dry_run)
     if dry_run:
-        show_encoding(data, selection, terminal)
+        silent = Terminal(quiet=True)
+        show_encoding(read_training(data, selection, silent, allow_nan=True), terminal)
         return
     path = check_new_file(model_path, force=force, inputs=[data])
     table_output = None

@@ -158,6 +158,7 @@ def fit(
     estimator = settings.make_estimator()
 
     from opgd.cli.models import save_trained_model
+    from opgd.cli.tables.batches import is_large
     from opgd.cli.tables.training import Selection, parse_kinds, read_training, show_encoding
     from opgd.cli.tables.write import check_new_file
 
@@ -166,12 +167,17 @@ def fit(
         use, ignore, drop_missing, impute, target, weights, groups, parse_kinds(kinds)
     )
     model_path = check_output(output, dry_run)
+    read: Any = read_training
+    if is_large(data):
+        from opgd.cli.tables import large_training
+
+        read = large_training.encode_sample if dry_run else large_training.read_large_training
     if dry_run:
-        show_encoding(data, selection, terminal)
+        show_encoding(read(data, selection, Terminal(quiet=True), allow_nan=True), terminal)
         return
     path = check_new_file(model_path, force=force, inputs=[data])
     allow_nan = estimator.__sklearn_tags__().input_tags.allow_nan
-    training = read_training(data, selection, terminal, allow_nan=allow_nan)
+    training = read(data, selection, terminal, allow_nan=allow_nan)
     estimate = settings.fit(estimator, training, terminal)
     notes = summarize_training(estimator, target, training.y, training.n_left_out, groups)
     notes |= estimate
@@ -237,12 +243,21 @@ class Settings:
 
     def fit(self, estimator: Any, training: "Training", terminal: Terminal) -> dict[str, Any]:
         """Fit the estimator and return an estimate of its error."""
-        self._check_folds(training)
+        sample = training if training.sample is None else training.sample
+        self._check_folds(sample)
         if not hasattr(estimator, "cv"):
             with terminal.show_progress("fitting", estimator):
                 estimator.fit(training.X, training.y, sample_weight=training.weights)
             with terminal.show_progress("estimating the error"):
-                return estimate_error(estimator, training, self.cv)
+                return _name_sample(estimate_error(estimator, sample, self.cv), training)
+        self._select(estimator, sample, terminal)
+        if training.sample is not None:
+            with terminal.show_progress("fitting the selected model to all rows"):
+                estimator.refit(training.X, training.y, sample_weight=training.weights)
+        return _name_sample(get_search_error(estimator, sample.groups is not None), training)
+
+    def _select(self, estimator: Any, training: "Training", terminal: Terminal) -> None:
+        """Select settings by cross-validation."""
         if training.groups is not None:
             from sklearn.model_selection import StratifiedGroupKFold
 
@@ -253,7 +268,6 @@ class Settings:
         )
         # splitters cannot be stored in a model file, and progress is not a property of the model
         estimator.set_params(cv=self.cv, verbose=0)
-        return get_search_error(estimator, training.groups is not None)
 
     def _parse_values(self) -> dict[str, list[Any]]:
         """Return lists of values by parameter, for the options that were passed."""
@@ -283,6 +297,14 @@ class Settings:
                     f"{self.cv} folds (--cv) need a class with at least {self.cv} rows; "
                     f"the largest has {largest}."
                 )
+
+
+def _name_sample(estimate: dict[str, Any], training: "Training") -> dict[str, Any]:
+    """Return an error estimate that says from which rows of a large table it is."""
+    if training.sample is None:
+        return estimate
+    rows = f"{len(training.sample.X)} of {len(training.X)} rows"
+    return estimate | {"estimated_by": f"{estimate['estimated_by']}, on {rows}"}
 
 
 def _parse_numbers(option: str, text: str | None) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from opgd.cli.console import Terminal
+from opgd.cli.errors import BadInput
 from opgd.cli.options import (
     DECISIONS,
     OUTPUT,
@@ -92,9 +93,15 @@ def predict(
     """
     from opgd.cli.decisions import Decision
     from opgd.cli.models import apply_model, decide_rows
+    from opgd.cli.tables.batches import is_large
     from opgd.cli.tables.write import TableOutput
 
     terminal = Terminal(quiet, as_json)
+    if estimate_priors and is_large(data):
+        raise BadInput(
+            "--estimate-priors needs all rows in memory, but DATA is large and is read in batches; "
+            "estimate the shares from a part of it."
+        )
     decision = Decision(costs, reject_cost, reject_below, reject_label, coverage, estimate_priors)
     inputs = [model, data, *([] if costs is None else [costs])]
     apply_model(

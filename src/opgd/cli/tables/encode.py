@@ -103,20 +103,24 @@ def encode_groups(table: Table, column: str) -> AnyArray:
 
 def check_classes(name: str, labels: AnyArray) -> AnyArray:
     """Return valid class labels, text as an array of str; raise BadInput for other columns."""
-    classes = set(labels.tolist())
+    check_class_values(name, set(labels.tolist()), len(labels))
+    return labels.astype(str) if labels.dtype == object else labels
+
+
+def check_class_values(name: str, classes: set[Any], n_rows: int) -> None:
+    """Raise BadInput if the distinct values of a column cannot be classes of so many rows."""
     if len(classes) == 1:
         raise BadInput(
             f"Column {quote(name)} has only one class ({quote(classes.pop())}); "
             "a classifier needs at least two."
         )
     fractions = [label for label in classes if _is_fraction(label)]
-    if len(fractions) > MAX_FRACTIONS or 2 * len(classes) > len(labels):
+    if len(fractions) > MAX_FRACTIONS or 2 * len(classes) > n_rows:
         raise BadInput(
-            f"Column {quote(name)} has {len(classes)} different values in {len(labels)} rows "
+            f"Column {quote(name)} has {len(classes)} different values in {n_rows} rows "
             f"({list_names(sorted(classes)[:3])}, ...). "
             "Check that it is the label column; classes need several rows each."
         )
-    return labels.astype(str) if labels.dtype == object else labels
 
 
 def _is_fraction(label: Any) -> bool:

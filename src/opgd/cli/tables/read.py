@@ -1,4 +1,4 @@
-"""Read tables from CSV, TSV, Parquet and Arrow files, or as CSV from standard input.
+"""Read tables from CSV, TSV, Parquet and Arrow files and folders, or CSV from standard input.
 
 For delimited text, this module checks encoding, header and row lengths; polars parses the rest.
 """
@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from opgd._files.paths import COMPRESSED, DELIMITED, PARQUET, split_ending
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.columns import drop_columns, select_columns
 from opgd.core.types import AnyArray
 
 STANDARD_INPUT = "-"
-DELIMITED = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
-PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".ipc", ".feather")
 ENDINGS = (*DELIMITED, *PARQUET, *ARROW)
 SEPARATORS = ",;\t|"
@@ -68,25 +67,55 @@ class Table:
 def read_table(path: str, terminal: Terminal) -> Table:
     """Read a table; raise BadInput if it cannot be read."""
     if path == STANDARD_INPUT:
-        return _read_text(sys.stdin.buffer.read(), "Standard input", None, terminal)
-    source, ending = sanitize(path, 200), Path(path).suffix.lower()
+        source = "Standard input"
+        frame, commas = _read_text(sys.stdin.buffer.read(), source, None, terminal)
+        return make_table(source, frame, terminal, commas)
     if not Path(path).exists():
         raise BadInput(f"File {quote(path)} does not exist.")
-    if Path(path).is_dir():
-        raise BadInput(f"{quote(path)} is a folder; pass the path of a table.")
-    if ending in DELIMITED:
-        return _read_text(Path(path).read_bytes(), source, DELIMITED[ending], terminal)
+    source = sanitize(path, 200)
+    if not Path(path).is_dir():
+        frame, commas = _read_file(Path(path), terminal)
+        return make_table(source, frame, terminal, commas)
+    from opgd._files.sources import open_sources
+
+    files = [_read_file(part.path, terminal) for part in open_sources(Path(path))]
+    names = files[0][0].columns
+    frames = [pl.DataFrame(select_columns(frame, names), names) for frame, _ in files]
+    frame = pl.concat(frames, how="vertical_relaxed")
+    return make_table(source, frame, terminal, any(commas for _, commas in files))
+
+
+def _read_file(path: Path, terminal: Terminal) -> tuple[pl.DataFrame, bool]:
+    """Return all cells of a file, and whether it may have decimal commas."""
+    source, ending = sanitize(str(path), 200), path.suffix.lower()
+    inner, compression = split_ending(path)
+    if inner in DELIMITED:
+        data = _decompress(path) if compression else path.read_bytes()
+        return _read_text(data, source, DELIMITED[inner], terminal)
     if ending in PARQUET:
-        return _make_table(source, _read_binary(pl.read_parquet, path, "Parquet"), terminal)
+        return _read_binary(pl.read_parquet, str(path), "Parquet"), False
     if ending in ARROW:
-        return _make_table(source, _read_binary(_read_arrow, path, "Arrow"), terminal)
+        return _read_binary(_read_arrow, str(path), "Arrow"), False
     raise BadInput(
         f"{source} has the unsupported extension {quote(ending)}; supported are "
-        f"{', '.join(ENDINGS)}. Export the table, for example as CSV."
+        f"{', '.join(ENDINGS)}, and text that is compressed ({', '.join(COMPRESSED)}). Export the "
+        "table, for example as CSV."
     )
 
 
-def _make_table(
+def _decompress(path: Path) -> bytes:
+    import pyarrow as pa
+
+    with open(path, "rb"):  # raise PermissionError rather than an error of pyarrow
+        pass
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            return bytes(stream.read())
+    except (OSError, pa.ArrowException) as error:
+        raise BadInput(f"{sanitize(str(path), 200)} is damaged: {_first_line(error)}.") from None
+
+
+def make_table(
     source: str, frame: pl.DataFrame, terminal: Terminal, decimal_commas: bool = False
 ) -> Table:
     """Return the table without unnamed columns and empty rows."""
@@ -134,13 +163,16 @@ def _first_line(error: BaseException) -> str:
 # delimited text
 
 
-def _read_text(data: bytes, source: str, separator: str | None, terminal: Terminal) -> Table:
+def _read_text(
+    data: bytes, source: str, separator: str | None, terminal: Terminal
+) -> tuple[pl.DataFrame, bool]:
+    """Return the cells as strings, and whether they may have decimal commas."""
     text = _decode(data, source)
     delimiter = separator or _detect_separator(text)
     frame = _parse_columns(text, delimiter, source)
     if delimiter not in (",", separator):
         terminal.note(f"{source}: columns are separated by {delimiter!r}.")
-    return _make_table(source, frame, terminal, decimal_commas=delimiter == ";")
+    return frame, delimiter == ";"
 
 
 def _decode(data: bytes, source: str) -> str:
@@ -172,7 +204,7 @@ def _detect_separator(text: str) -> str:
 
 def _parse_columns(text: str, separator: str, source: str) -> pl.DataFrame:
     """Return all columns as strings; types are decided later, from whole columns."""
-    names = _parse_header(text, separator, source)
+    names = parse_header(text, separator, source)
     try:
         frame = pl.read_csv(text.encode(), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
@@ -186,7 +218,8 @@ def _parse_columns(text: str, separator: str, source: str) -> pl.DataFrame:
     return frame
 
 
-def _parse_header(text: str, separator: str, source: str) -> list[str]:
+def parse_header(text: str, separator: str, source: str) -> list[str]:
+    """Return the column names in the first line; raise BadInput if they cannot be used."""
     try:
         header = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error as error:

@@ -62,6 +62,8 @@ class Training:
     n_left_out: int
     encoder: TableEncoder
     imputer: SimpleImputer | None
+    sample: "Training | None" = None
+    """Some of the rows, in memory, if X is too large for it."""
 
     @property
     def is_plain(self) -> bool:
@@ -119,14 +121,20 @@ def read_training(
 
     Missing cells stay missing if `allow_nan`; otherwise they must be dropped or filled.
     """
-    table = read_table(path, terminal)
+    return encode_training(read_table(path, terminal), selection, terminal, allow_nan=allow_nan)
+
+
+def encode_training(
+    table: Table, selection: Selection, terminal: Terminal, *, allow_nan: bool
+) -> Training:
+    """Encode the rows of a table for a fit, and take their columns out of the table."""
     names = _select_columns(table, selection)
     labels, mask = _encode_target(table, selection, terminal)
     groups = None if selection.groups is None else encode_groups(table, selection.groups)
     weights = None
     if selection.weights is not None:
         weights = encode_numbers(table, selection.weights, "--weights")
-        mask = mask & _find_weighted(table, weights, selection)
+        mask = mask & find_weighted(table, weights, selection)
     kinds = {name: kind for name, kind in selection.kinds.items() if name in names}
     encoder = TableEncoder(kinds or None).set_output(transform="pandas")
     frame = pop_frame(table, names, terminal)
@@ -153,10 +161,8 @@ def read_training(
     )
 
 
-def show_encoding(path: str, selection: Selection, terminal: Terminal) -> None:
+def show_encoding(training: Training, terminal: Terminal) -> None:
     """Print how the columns of a table would be encoded, as the result of a command."""
-    quiet = Terminal(quiet=True)
-    training = read_training(path, selection, quiet, allow_nan=True)
     summary = training.encoder.summary_
     facts = {
         "rows": len(training.X),
@@ -230,7 +236,7 @@ def _encode_target(
     return labels, ~missing
 
 
-def _find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
+def find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
     """Return a mask of the rows with a weight; raise BadInput if others are not to be dropped."""
     missing = np.isnan(weights)
     if missing.any() and not selection.drop_missing:
@@ -241,12 +247,20 @@ def _find_weighted(table: Table, weights: FloatArray, selection: Selection) -> A
     return ~missing
 
 
+def find_incomplete(encoder: TableEncoder, frame: Any) -> AnyArray:
+    """Return a mask of the rows with missing cells in the columns that are used."""
+    names = [column.name for column in encoder.columns_]
+    missing: AnyArray = np.any(
+        [cells.missing for cells in read_new_columns(encoder, frame, names)], axis=0
+    )
+    return missing
+
+
 def _drop_incomplete(
     encoder: TableEncoder, frame: Any, mask: AnyArray, table: Table, terminal: Terminal
 ) -> AnyArray:
     """Return a mask of the rows that have all cells of the columns that are used."""
-    names = [column.name for column in encoder.columns_]
-    missing = np.any([c.missing for c in read_new_columns(encoder, frame, names)], axis=0)
+    missing = find_incomplete(encoder, frame)
     complete: AnyArray = mask & ~missing
     if not complete.any():
         raise BadInput(

@@ -4,12 +4,14 @@ import io
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
-from opgd._utils.files import check_writable_path, write_atomically
+from opgd._utils.files import check_writable_path, open_atomically, write_atomically
 from opgd.cli.console import Terminal, quote
 from opgd.cli.errors import BadInput, ClosedOutput, discard_output, escape_controls
 from opgd.cli.tables.columns import replace_columns, select_columns
@@ -76,20 +78,63 @@ class TableOutput:
             if self.path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
                 raise BadInput(f"{quote(path)} must end in .csv, .tsv or .parquet.")
 
+    @property
+    def ending(self) -> str:
+        """The extension of the file, in lower case."""
+        return ".csv" if self.path is None else self.path.suffix.lower()
+
     def write(self, frame: pl.DataFrame, terminal: Terminal) -> None:
         """Write the table to the file or to standard output."""
-        ending = ".csv" if self.path is None else self.path.suffix.lower()
-        buffer = io.BytesIO()
-        if ending == ".parquet":
+        if self.ending == ".parquet":
+            buffer = io.BytesIO()
             frame.write_parquet(buffer)
+            data = buffer.getvalue()
         else:
-            frame = _convert_to_text(frame)
-            frame = frame if self.raw else _escape_formulas(frame, terminal)
-            frame.write_csv(buffer, separator="\t" if ending == ".tsv" else ",")
+            data = self._format(frame, terminal)
         if self.path is None:
-            _write_to_stdout(buffer.getvalue())
+            _write_to_stdout(data)
         else:
-            write_atomically(self.path, buffer.getvalue(), self.force)
+            write_atomically(self.path, data, self.force)
+
+    def write_batches(self, frames: Iterator[pl.DataFrame], terminal: Terminal) -> None:
+        """Write a table that is given in batches of rows, all with the same columns."""
+        if self.path is None:
+            for data in self._format_all(frames, terminal):
+                _write_to_stdout(data)
+            return
+        with open_atomically(self.path, self.force) as stream:
+            if self.ending == ".parquet":
+                _write_parquet(frames, stream)
+            else:
+                for data in self._format_all(frames, terminal):
+                    stream.write(data)
+
+    def _format_all(self, frames: Iterator[pl.DataFrame], terminal: Terminal) -> Iterator[bytes]:
+        for number, frame in enumerate(frames):
+            shown = Terminal(quiet=True) if number else terminal
+            yield self._format(frame, shown, header=not number)
+
+    def _format(self, frame: pl.DataFrame, terminal: Terminal, header: bool = True) -> bytes:
+        """Return the table as delimited text."""
+        frame = _convert_to_text(frame)
+        frame = frame if self.raw else _escape_formulas(frame, terminal)
+        buffer = io.BytesIO()
+        separator = "\t" if self.ending == ".tsv" else ","
+        frame.write_csv(buffer, separator=separator, include_header=header)
+        return buffer.getvalue()
+
+
+def _write_parquet(frames: Iterator[pl.DataFrame], stream: BinaryIO) -> None:
+    import pyarrow.parquet
+
+    with ExitStack() as opened:
+        writer = None
+        for frame in frames:
+            rows = frame.to_arrow()
+            if writer is None:
+                writer = pyarrow.parquet.ParquetWriter(stream, rows.schema)
+                opened.enter_context(writer)
+            writer.write_table(rows)
 
 
 def select_kept_columns(table: Table, names: list[str]) -> dict[str, pl.Series]:

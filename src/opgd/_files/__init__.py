@@ -1,0 +1,1 @@
+"""Tables in files: readers of batches, and copies of features on disk."""
