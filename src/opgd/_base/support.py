@@ -20,7 +20,7 @@ class SupportMixin:
 
     @property
     def support_(self) -> AnyArray:
-        """Whether each feature is used by a component, an array of shape (n_features_in_,)."""
+        """Whether each feature is used by a component, an array of shape (n_features,)."""
         check_is_fitted(self)
         return np.any(self.components_ != 0, axis=0)
 

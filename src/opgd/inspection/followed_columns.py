@@ -85,4 +85,5 @@ def _compare(
 
 
 def _find_most(table: IntArray) -> list[tuple[int, bool]]:
-    return list(zip(table.argmax(axis=0).tolist(), table.any(axis=0).tolist(), strict=True))
+    present = np.asarray(table.any(axis=0))
+    return list(zip(table.argmax(axis=0).tolist(), present.tolist(), strict=True))
