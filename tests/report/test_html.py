@@ -72,6 +72,7 @@ def test_same_model_gives_the_same_bytes(model, wine, tmp_path):
         (-0.2, 1.0, ["0.0", "0.5", "1.0"]),
         (-1200, -300, ["\u22121,200", "\u22121,000", "\u2212800", "\u2212600", "\u2212400"]),
         (5.0, 5.0, ["5"]),
+        (1.2e6, 1.31e6, ["1,200k", "1,250k", "1,300k"]),
     ],
 )
 def test_ticks_are_round_numbers(low, high, labels):

@@ -74,7 +74,7 @@ def _compare(
         return None
     table = np.zeros((len(words), n_clusters), dtype=np.intp)
     np.add.at(table, (values[known], codes[known]), 1)
-    most = [words[i] if any_rows else None for i, any_rows in _find_most(table)]
+    most = [words[int(column.argmax())] if column.sum() else None for column in table.T]
     for determines, counts in ((True, table), (False, table.T)):
         share = float(counts.max(axis=1).sum() / n_known)
         reached = set(counts[counts.any(axis=1)].argmax(axis=1).tolist())
@@ -82,8 +82,3 @@ def _compare(
         if share >= MIN_SHARE and len(reached) >= max(2, len(wanted)):
             return FollowedColumn(name, share, most, determines)
     return None
-
-
-def _find_most(table: IntArray) -> list[tuple[int, bool]]:
-    present = np.asarray(table.any(axis=0))
-    return list(zip(table.argmax(axis=0).tolist(), present.tolist(), strict=True))

@@ -65,6 +65,11 @@ class AxisLoadings:
     correlations: list[float | None]  # with the score; None for constant columns
     largest: float
 
+    def list_large(self) -> list[int]:
+        """Return the columns whose coefficients are not small compared with the largest."""
+        sizes = np.abs(self.coefficients)
+        return [j for j, size in zip(self.columns, sizes, strict=True) if size > 0.1 * self.largest]
+
 
 def select_largest_loadings(estimator: Any, rows: AnyArray) -> list[AxisLoadings]:
     """Return the largest loadings on each of the first axes."""

@@ -27,6 +27,7 @@ def describe_clusters(profiles: ClusterProfiles, n_noise: int) -> list[str]:
 def describe_followed(column: FollowedColumn) -> str:
     """Return that clusters reproduce a column of the table, and what to do."""
     name = shorten(column.name, 30)
+    name = name if name.startswith("column ") else f"the column {name}"
     values = [
         f"cluster {k} is {shorten(value, 30)}"
         for k, value in enumerate(column.values)
@@ -35,9 +36,9 @@ def describe_followed(column: FollowedColumn) -> str:
     if len(values) > MAX_NAMES:
         values = [*values[: MAX_NAMES - 1], f"{len(values) - MAX_NAMES + 1} more"]
     if column.determines:
-        verb = f"follow the column {name}"
+        verb = f"follow {name}"
     else:
-        verb = f"divide the values of the column {name}, each cluster within one value"
+        verb = f"divide the values of {name}, each cluster within one value"
     return (
         f"The clusters {verb}: {join(values)} ({column.share:.0%} of the rows). Remove the column "
         "and fit again to find other structure."

@@ -129,13 +129,21 @@ def format_rate(share: float) -> str:
 
 
 def choose_ticks(low: float, high: float, max_ticks: int = 6) -> list[tuple[float, str]]:
-    """Return multiples of 1, 2 or 5 times a power of ten between two numbers, with labels."""
+    """Return multiples of 1, 2 or 5 times a power of ten between two numbers, with labels.
+
+    Large numbers are in thousands (k) or millions (M).
+    """
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / max_ticks))
     step = next(power * k for k in (1, 2, 5, 10, 20) if span / (power * k) <= max_ticks - 1)
-    digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-    return [(k * step, f"{k * step:z,.{digits}f}".replace("-", "\u2212")) for k in numbers]
+    size = max(abs(low), abs(high))
+    unit, suffix = (1e6, "M") if size >= 1e8 else (1e3, "k") if size >= 1e5 else (1.0, "")
+    digits = max(0, -math.floor(math.log10(step / unit) + 1e-9))
+    values = [
+        k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]
+    labels = [f"{value / unit:z,.{digits}f}{suffix}".replace("-", "\u2212") for value in values]
+    return list(zip(values, labels, strict=True))
 
 
 def format_small(value: float) -> str:

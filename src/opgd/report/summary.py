@@ -208,7 +208,7 @@ def _compose(
 
 def _summarize_fit(model: Any, picture: Picture) -> Fit:
     loadings = select_largest_loadings(model, picture.rows)
-    columns = sorted({column for axis in loadings for column in axis.columns})
+    columns = sorted({column for axis in loadings for column in axis.list_large()})
     return Fit(
         estimator=type(model).__name__,
         model=name_fitted_model(model),
