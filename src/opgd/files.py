@@ -139,8 +139,8 @@ class FileTable:
             Features on disk, as returned by `features`, without the other columns.
         y : ndarray of shape (n_rows,)
             Labels, in memory: numbers, dates, or objects (text).
-        *columns : ndarrays of shape (n_rows,)
-            The columns named in `others`, in memory.
+        columns : ndarrays of shape (n_rows,), as many as `others`
+            The other columns, in memory.
         """
         for name in (target, *others):
             self._check_column(name, "target" if name is target else "others")
