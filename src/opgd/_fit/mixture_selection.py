@@ -110,7 +110,7 @@ class Selector:
         inner = samples.select(~find_outlying(frame_samples(engine)))
         first = replace(self, stability=False).select(inner, numbers)
         retained = estimate_noise(engine, first.fit.refined.density, share).retained
-        if np.count_nonzero(retained) <= min(numbers):
+        if not np.all(retained) and np.count_nonzero(retained) <= min(numbers):
             raise ValueError(
                 f"With noise, {np.count_nonzero(~retained)} of {engine.n_samples} samples are "
                 f"more probably noise than in a cluster, too many for {min(numbers)} clusters. "
