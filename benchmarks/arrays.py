@@ -2,6 +2,8 @@
 
 import os
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ MAX_RATIO = 1.5
 
 def run(console: Console, scale: float) -> bool:
     """CPU seconds of predictions by library, in a process with SciPy's array API."""
+    if find_spec("torch") is None:
+        console.print("PyTorch is not installed; the section is skipped.")
+        return True
     os.environ["SCIPY_ARRAY_API"] = "1"
     try:
         rows = in_fresh_process(_measure, scaled(N_ROWS, scale))
@@ -49,8 +54,7 @@ def run(console: Console, scale: float) -> bool:
 
 def _measure(n_rows: int) -> dict[str, tuple[float, float, float]]:
     """CPU seconds with arrays and with tensors, and the largest difference, by method."""
-    import torch
-
+    torch = import_module("torch")
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
     y = rng.integers(0, N_CLASSES, 20_000)
