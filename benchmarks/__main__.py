@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks import (
     arrays,
+    calibration,
     choosing,
     cluster,
     clustering,
@@ -31,6 +32,7 @@ from benchmarks import (
     peers,
     rivals,
     selection,
+    selection_speed,
     sparse,
     starts,
     threads,
@@ -46,8 +48,8 @@ SECTIONS: dict[str, Section] = {
     "vowel": choosing.quietly(choosing.show_vowel),
     "selection": selection.show_selection,
     "other-selection": selection.show_other_selection,
-    "speed": selection.show_speed,
-    "calibration": selection.show_calibration,
+    "speed": selection_speed.show_speed,
+    "calibration": calibration.show_calibration,
     "decisions": decisions.show_decisions,
     "refinement": choosing.quietly(clustering.show_refinement),
     "clustering": clustering.show_table,
