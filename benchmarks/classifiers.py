@@ -3,19 +3,41 @@
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from opgd import OPGDClassifierCV
+from opgd.comparison.methods import paper_estimators
+from opgd.comparison.searches import ParameterSearch
 from opgd.core.types import AnyArray, FloatArray
 
 MAX_GRID_ROWS = 2000
 """Training rows on which the parameters of the SVC are selected, where seconds do not matter."""
+MAX_NCA_ROWS = 1000
+"""Training rows to which components are fitted in time quadratic in the rows."""
+N_FOLDS = 5
+SHRINKAGES = (0.0, 0.01, 0.1, 0.3, 0.6)
+"""Shrinkage of QDA; those with which the covariance of a class is singular are left out."""
+RANK_TOLERANCE = 1e-10
+MAX_ALPHAS = 50
+NEIGHBORS = (1, 3, 5, 9, 15, 25)
+
+
+def draw_rows(X: FloatArray, y: AnyArray, most: int | None) -> tuple[FloatArray, AnyArray]:
+    """Return a stratified sample of at most so many rows, or all rows if `most` is None."""
+    if most is None or len(X) <= most:
+        return X, y
+    sample, _, labels, _ = train_test_split(X, y, train_size=most, stratify=y, random_state=0)
+    return sample, labels
 
 
 def make_svc_grid(n_columns: int) -> tuple[Any, dict[str, list[float]]]:
@@ -36,11 +58,7 @@ class SearchedSVC:
     def fit(self, X: FloatArray, y: AnyArray) -> "SearchedSVC":
         """Select the parameters, on a stratified sample if there are many rows, and fit."""
         pipeline, grid = make_svc_grid(X.shape[1])
-        sample, labels = X, y
-        if self.max_rows is not None and len(X) > self.max_rows:
-            sample, _, labels, _ = train_test_split(
-                X, y, train_size=self.max_rows, stratify=y, random_state=0
-            )
+        sample, labels = draw_rows(X, y, self.max_rows)
         search = GridSearchCV(pipeline, grid, cv=5, refit=False).fit(sample, labels)
         self.model_ = pipeline.set_params(**search.best_params_).fit(X, y)
         return self
@@ -51,6 +69,46 @@ class SearchedSVC:
         return labels
 
 
+class SearchedRDA:
+    """RDA with alpha by 5 folds from the grid of `opgd.comparison`: as many values as features.
+
+    They are at most 50, since with hundreds the search takes minutes and neighbors hardly differ.
+    """
+
+    def fit(self, X: FloatArray, y: AnyArray) -> Any:
+        """Return the classifier with the selected parameter, fitted to all rows."""
+        n_alphas = min(X.shape[1], MAX_ALPHAS)
+        return paper_estimators(n_alphas, N_FOLDS)["RDA"].fit(X, y)
+
+
+class NearestInComponents:
+    """k-NN in the space of NCA on standardized features, with k by 5 folds.
+
+    NCA is fitted once, to a stratified sample if there are many rows; the folds share its space.
+    """
+
+    def fit(self, X: FloatArray, y: AnyArray) -> Any:
+        """Return a pipeline of the fitted steps."""
+        scaler = StandardScaler().fit(X)
+        nca = NeighborhoodComponentsAnalysis(random_state=0)
+        nca.fit(*draw_rows(scaler.transform(X), y, MAX_NCA_ROWS))
+        search = ParameterSearch(KNeighborsClassifier(), {"n_neighbors": NEIGHBORS}, N_FOLDS)
+        return make_pipeline(scaler, nca, search.fit(nca.transform(scaler.transform(X)), y))
+
+
+def make_knn() -> Any:
+    """Return k-NN on standardized features, with k by 5 folds."""
+    grid = {"kneighborsclassifier__n_neighbors": NEIGHBORS}
+    return ParameterSearch(make_pipeline(StandardScaler(), KNeighborsClassifier()), grid, N_FOLDS)
+
+
+def make_qda() -> Any:
+    """Return QDA on standardized features, shrunk toward a multiple of the identity by 5 folds."""
+    qda = QuadraticDiscriminantAnalysis(solver="eigen", tol=RANK_TOLERANCE)
+    grid = {"quadraticdiscriminantanalysis__shrinkage": SHRINKAGES}
+    return ParameterSearch(make_pipeline(StandardScaler(), qda), grid, N_FOLDS)
+
+
 METHODS: dict[str, Callable[[], Any]] = {
     "opgd": OPGDClassifierCV,
     "lda": LinearDiscriminantAnalysis,
@@ -58,4 +116,8 @@ METHODS: dict[str, Callable[[], Any]] = {
     "forest": lambda: RandomForestClassifier(500, random_state=0),
     "svc": lambda: SearchedSVC(MAX_GRID_ROWS),
     "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    "qda": make_qda,
+    "rda": SearchedRDA,
+    "knn": make_knn,
+    "nca_knn": NearestInComponents,
 }
