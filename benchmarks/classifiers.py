@@ -22,13 +22,13 @@ from opgd.core.types import AnyArray, FloatArray
 
 MAX_GRID_ROWS = 2000
 """Training rows on which the parameters of the SVC are selected, where seconds do not matter."""
-MAX_NCA_ROWS = 1000
+MAX_NCA_ROWS = 500
 """Training rows to which components are fitted in time quadratic in the rows."""
 N_FOLDS = 5
 SHRINKAGES = (0.0, 0.01, 0.1, 0.3, 0.6)
 """Shrinkage of QDA; those with which the covariance of a class is singular are left out."""
 RANK_TOLERANCE = 1e-10
-MAX_ALPHAS = 50
+MAX_ALPHAS = 25
 NEIGHBORS = (1, 3, 5, 9, 15, 25)
 
 
@@ -72,7 +72,7 @@ class SearchedSVC:
 class SearchedRDA:
     """RDA with alpha by 5 folds from the grid of `opgd.comparison`: as many values as features.
 
-    They are at most 50, since with hundreds the search takes minutes and neighbors hardly differ.
+    They are at most 25: with hundreds the search takes minutes, and neighbors hardly differ.
     """
 
     def fit(self, X: FloatArray, y: AnyArray) -> Any:

@@ -23,7 +23,7 @@ from benchmarks.defaults import OTHERS
 from benchmarks.harness import make_table, one_blas_thread, show, verdict
 
 RAW = Path(__file__).parent.parent / "results" / "selection.jsonl"
-N_SPLITS = 10
+N_SPLITS, TEST_SHARE = 10, 0.25
 MAX_MEAN_ERROR = 0.066
 MAX_ERROR = {
     "vowel": 0.045,
@@ -43,7 +43,7 @@ SHOWN = ["opgd", *RIVALS, "logistic", "lda"]
 def measure(data: DataSet, method: str, seed: int) -> dict[str, Any]:
     """Fit a method to three quarters of the rows, and evaluate it on the others."""
     X, X_test, y, y_test = train_test_split(
-        data.X, data.y, test_size=0.25, random_state=seed, stratify=data.y
+        data.X, data.y, test_size=TEST_SHARE, random_state=seed, stratify=data.y
     )
     begin = time.process_time()
     model = METHODS[method]().fit(X, y)
