@@ -80,7 +80,7 @@ def count_selections(
     for row in selected:
         half = draw_half(codes, rng)
         prepared = prepare(RowEngine(X[half], codes[half]), n_classes)
-        row[prepared.feature_order[:n_selected]] = True
+        row[prepared.order_features(n_selected)[:n_selected]] = True
     by_member = np.argsort(groups, kind="stable")
     begins = np.searchsorted(groups[by_member], np.arange(groups.max() + 1))
     by_group = np.logical_or.reduceat(selected[:, by_member], begins, axis=1)
