@@ -257,6 +257,36 @@ def test_frequencies_tell_stable_features_and_groups(simulated, selected):
     assert frequencies.table["group"][frequencies.table["feature"].index("x3")] == "x3, x20"
 
 
+def test_frequencies_ignore_samples_of_weight_zero(simulated, selected):
+    X, y = simulated
+    weights = np.repeat([3.0, 0.0], 120)
+    noise = np.where(weights[:, None] > 0, X, np.random.default_rng(1).standard_normal(X.shape))
+    first, second = (
+        selected.selection_frequencies(rows, y[: len(rows)], **settings).frequencies
+        for rows, settings in [
+            (noise, {"sample_weight": weights, "n_resamples": 5, "random_state": 0}),
+            (X[:120], {"n_resamples": 5, "random_state": 0}),
+        ]
+    )
+    assert np.array_equal(first, second)
+
+
+def test_frequencies_follow_the_weights(simulated, selected):
+    X, y = simulated
+    other = X.copy()
+    other[:, 3] = np.random.default_rng(2).standard_normal(len(X))  # no longer of use
+    rows, labels = np.vstack([X, other]), np.tile(y, 2)
+    settings = {"n_resamples": 20, "random_state": 0}
+    light, heavy = (
+        selected.selection_frequencies(
+            rows, labels, sample_weight=np.repeat([1.0, weight], 240), **settings
+        ).frequencies[3]
+        for weight in (1e-3, 1e3)
+    )
+    assert light == 1.0
+    assert heavy < 0.7
+
+
 @pytest.mark.parametrize("covariance_type", ["diag", "full"])
 def test_each_component_uses_few_features(wine, covariance_type):
     X, y = wine
