@@ -30,6 +30,7 @@ from benchmarks import (
     paper,
     passes,
     peers,
+    public,
     rivals,
     selection,
     selection_speed,
@@ -48,6 +49,7 @@ SECTIONS: dict[str, Section] = {
     "vowel": choosing.quietly(choosing.show_vowel),
     "selection": selection.show_selection,
     "other-selection": selection.show_other_selection,
+    "public-benchmark": public.show_public_benchmark,
     "speed": selection_speed.show_speed,
     "calibration": calibration.show_calibration,
     "decisions": decisions.show_decisions,
@@ -88,6 +90,7 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
 LONG = [
     "selection",
     "other-selection",
+    "public-benchmark",
     "speed",
     "calibration",
     "decisions",

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -29,7 +30,7 @@ SHRINKAGES = (0.0, 0.01, 0.1, 0.3, 0.6)
 """Shrinkage of QDA; those with which the covariance of a class is singular are left out."""
 RANK_TOLERANCE = 1e-10
 MAX_ALPHAS = 25
-NEIGHBORS = (1, 3, 5, 9, 15, 25)
+NEIGHBORS = (25, 15, 9, 5, 3, 1)
 
 
 def draw_rows(X: FloatArray, y: AnyArray, most: int | None) -> tuple[FloatArray, AnyArray]:
@@ -92,14 +93,34 @@ class NearestInComponents:
         scaler = StandardScaler().fit(X)
         nca = NeighborhoodComponentsAnalysis(random_state=0)
         nca.fit(*draw_rows(scaler.transform(X), y, MAX_NCA_ROWS))
-        search = ParameterSearch(KNeighborsClassifier(), {"n_neighbors": NEIGHBORS}, N_FOLDS)
-        return make_pipeline(scaler, nca, search.fit(nca.transform(scaler.transform(X)), y))
+        neighbors = fit_neighbors(nca.transform(scaler.transform(X)), y)
+        return make_pipeline(scaler, nca, neighbors)
 
 
-def make_knn() -> Any:
-    """Return k-NN on standardized features, with k by 5 folds."""
-    grid = {"kneighborsclassifier__n_neighbors": NEIGHBORS}
-    return ParameterSearch(make_pipeline(StandardScaler(), KNeighborsClassifier()), grid, N_FOLDS)
+class Nearest:
+    """k-NN on standardized features, with k by 5 folds."""
+
+    def fit(self, X: FloatArray, y: AnyArray) -> Any:
+        """Return a pipeline of the fitted steps."""
+        scaler = StandardScaler().fit(X)
+        return make_pipeline(scaler, fit_neighbors(scaler.transform(X), y))
+
+
+def fit_neighbors(X: FloatArray, y: AnyArray) -> KNeighborsClassifier:
+    """Return k-NN with the k of the lowest error in 5 folds, the largest of equals.
+
+    Neighbors are searched for once in each fold, for all k.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    errors = np.zeros(len(NEIGHBORS))
+    for train, test in StratifiedKFold(N_FOLDS).split(X, y):
+        model = KNeighborsClassifier(max(NEIGHBORS)).fit(X[train], y[train])
+        nearest = codes[train][model.kneighbors(X[test], return_distance=False)]
+        votes = nearest[:, :, None] == np.arange(len(classes))
+        for i, number in enumerate(NEIGHBORS):
+            predicted = votes[:, :number].sum(axis=1).argmax(axis=1)
+            errors[i] += np.sum(predicted != codes[test])
+    return KNeighborsClassifier(NEIGHBORS[int(errors.argmin())]).fit(X, y)
 
 
 def make_qda() -> Any:
@@ -118,6 +139,6 @@ METHODS: dict[str, Callable[[], Any]] = {
     "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
     "qda": make_qda,
     "rda": SearchedRDA,
-    "knn": make_knn,
+    "knn": Nearest,
     "nca_knn": NearestInComponents,
 }
