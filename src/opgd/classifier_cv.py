@@ -12,12 +12,19 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._base.support import StableSupportMixin
+from opgd._dask.lazy import is_lazy
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.best_estimator import BestEstimatorMixin
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Sample, make_folds
 from opgd._model_selection.held_out import collect_held_out
-from opgd._model_selection.inputs import list_values, make_sample, make_splits, thin_counts
+from opgd._model_selection.inputs import (
+    list_values,
+    make_lazy_sample,
+    make_sample,
+    make_splits,
+    thin_counts,
+)
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.routing import make_router, route_metadata
@@ -406,14 +413,32 @@ class OPGDClassifierCV(
         self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
     ) -> tuple[Sample, dict[str, Any]]:
         """Return the samples, and the metadata for the splitter."""
-        X, y = self._check_X_y(X, y)
-        weights = check_sample_weight(sample_weight, X)
-        if "sample_weight" in routed["score"]:
-            routed["score"]["sample_weight"] = weights
         default_splits = self.cv is None or isinstance(self.cv, Real)
-        sample, split_params = make_sample(X, y, weights, routed, drop_unweighted=default_splits)
+        if is_lazy(X):
+            self._check_scoring_of_dask_input()
+            sample, split_params = make_lazy_sample(
+                self._check_dask_labeled(X, y, sample_weight),
+                routed,
+                drop_unweighted=default_splits,
+            )
+        else:
+            X, y = self._check_X_y(X, y)
+            weights = check_sample_weight(sample_weight, X)
+            if "sample_weight" in routed["score"]:
+                routed["score"]["sample_weight"] = weights
+            sample, split_params = make_sample(
+                X, y, weights, routed, drop_unweighted=default_splits
+            )
         factors = check_class_weight(self.class_weight, sample.classes, sample.counts)
         return sample.weighted_by_class(factors), split_params
+
+    def _check_scoring_of_dask_input(self) -> None:
+        """Raise ValueError for scorers, which need samples in memory."""
+        if not is_quick(self.scoring):
+            names = ", ".join(repr(name) for name in (*METRICS, "neg_log_loss"))
+            raise ValueError(
+                f"With Dask input, scoring must be one of {names}, got {self.scoring!r}."
+            )
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()

@@ -15,6 +15,7 @@ from opgd._utils.features import validate_features
 from opgd._utils.labels import (
     encode_classes,
     encode_known_labels,
+    encode_labels,
     encode_true_labels,
     to_label_array,
 )
@@ -52,13 +53,23 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         present = weights > 0  # a class whose weights are all 0 is not a class
         return X[present], *encode_classes(labels, present), weights[present]
 
-    def _check_X_y(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:  # noqa: N802
-        """Validate X and convert y; missing labels and labels of several types are not refused."""
+    def _check_dask_labeled(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Validate Dask input; return its samples of positive weight, a `LazyRows`."""
+        from opgd._dask.inputs import validate_dask_input
+
+        self._check_labels_given(y)
+        return validate_dask_input(self, X, y, sample_weight, encode_labels, encode_known_labels)
+
+    def _check_labels_given(self, y: Any) -> None:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
+
+    def _check_X_y(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:  # noqa: N802
+        """Validate X and convert y; missing labels and labels of several types are not refused."""
+        self._check_labels_given(y)
         allow_nan: bool = getattr(self, "_allow_missing", False)
         X = validate_features(self, X, min_samples=2, allow_nan=allow_nan)
         labels = to_label_array(y)
