@@ -128,13 +128,14 @@ class OPGDClassifierCV(
     cv : int, float, splitter or iterable of splits, default=5
         Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
         is the fraction of samples in a single stratified validation set (as in the paper). A
-        splitter or an iterable of (train, test) indices is used as in `GridSearchCV`.
+        splitter or an iterable of (train, test) indices is used as in `GridSearchCV`. With Dask
+        input, the splits are those of the same samples in memory; see the guide on large data.
     scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
         accuracy. "accuracy", "balanced_accuracy", "f1" (of the second class of two), "f1_macro",
         "average_precision" (of the second class of two, or the mean over all classes) and
-        "neg_log_loss" are weighted and need no further predictions.
+        "neg_log_loss" are weighted and need no further predictions; Dask input needs one of these.
     calibrate : bool, default=True
         Whether to fit the temperature and the background on held-out samples. Calibration usually
         improves the predicted probabilities. A predicted class changes only in favor of a class
@@ -148,7 +149,7 @@ class OPGDClassifierCV(
         It also keeps fewer features, see `sparsity`.
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
-        None means 1; -1 means all cores.
+        None means 1; -1 means all cores. With Dask input, the workers of its cluster are used.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the validation set if `cv` is a float.
     verbose : int, default=0
@@ -275,7 +276,7 @@ class OPGDClassifierCV(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples.
+            Training samples. Dask arrays and data frames stay on the workers of their cluster.
         y : array-like of shape (n_samples,)
             Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None

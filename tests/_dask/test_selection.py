@@ -39,9 +39,9 @@ def samples(rng):
 
 
 def to_lazy(values):
-    return (
-        None if values is None else da.from_array(values, chunks=(250,) + (2,) * (values.ndim - 1))
-    )
+    if values is None:
+        return None
+    return da.from_array(values, chunks=250 if values.ndim == 1 else (250, 2))
 
 
 def fit_both(X, y, weights=None, groups=None, **parameters):
@@ -182,7 +182,7 @@ def test_selected_rows_are_those_of_the_array(samples, rng):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_worker_that_dies_during_a_selection_changes_nothing(samples, monkeypatch):
     X, y = samples
-    settings = SETTINGS | {"cv": 0.3, "random_state": 0}
+    settings = SETTINGS | {"n_components": 1, "cv": 0.3, "random_state": 0}
     here = OPGDClassifierCV(**settings).fit(X, y)
     n_calls, try_models = 0, selection.try_models
     with local_client(2, memory_limit="2GiB") as client:
