@@ -8,7 +8,7 @@ from sklearn.utils import check_consistent_length
 
 from opgd._base.prediction_sets import PredictionSetMixin
 from opgd._base.shift import PriorShiftMixin
-from opgd._dask.lazy import compute_eagerly, support_dask
+from opgd._dask.lazy import compute_eagerly, match_input_type
 from opgd._utils.arrays import get_namespace, to_host
 from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
@@ -76,7 +76,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         check_consistent_length(X, labels)
         return X, labels
 
-    @support_dask
+    @match_input_type
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
         r"""Compute the log joint density of each sample and class; for two classes, the log odds.
 
@@ -107,7 +107,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
             return by_class[:, 1] - by_class[:, 0]
         return by_class
 
-    @support_dask
+    @match_input_type
     def predict(
         self,
         X: Any,
@@ -188,7 +188,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         weights = check_sample_weight(compute_eagerly(sample_weight), predicted)
         return float(np.average(correct, weights=weights))
 
-    @support_dask
+    @match_input_type
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Compute the logarithms of the posterior probabilities of the classes.
 
@@ -209,7 +209,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         by_class = self._class_log_joint(X, priors)
         return normalize_log_joints(by_class, get_namespace(by_class))
 
-    @support_dask
+    @match_input_type
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         r"""Compute the posterior probabilities of the classes.
 
