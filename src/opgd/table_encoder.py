@@ -144,7 +144,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
             pandas or polars data frame, pyarrow table, or array. Of a Dask array or data frame,
-            at most 10000 rows, evenly spaced, decide how columns are encoded.
+            at most 10000 rows, spread over the table, decide how columns are encoded.
         y : None
             Ignored.
 
@@ -301,7 +301,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _load_rows(X: Any) -> tuple[Any, AnyArray]:
-    """Return evenly spaced rows of Dask input, and their positions."""
+    """Return rows spread over Dask input, and their positions."""
     from opgd._dask.samples import load_evenly
 
     sample = load_evenly(X, MAX_LOADED)

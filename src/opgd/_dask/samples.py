@@ -1,4 +1,4 @@
-"""Evenly spaced samples of Dask input in memory, and tables that are encoded on the workers."""
+"""Samples in memory that are spread over Dask input, and tables that are encoded on the workers."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,11 +9,12 @@ import numpy as np
 from dask.delayed import delayed
 
 from opgd._dask.inputs import split_blocks
+from opgd.core.engines import spread_positions
 from opgd.core.types import AnyArray, IntArray
 
 
 class EvenSample(NamedTuple):
-    """Evenly spaced samples in memory."""
+    """Samples in memory, one from each of equal ranges of all samples."""
 
     X: Any  # data frame or array
     positions: IntArray  # among all samples
@@ -21,13 +22,13 @@ class EvenSample(NamedTuple):
 
 
 def load_evenly(X: Any, most: int) -> EvenSample:
-    """Load at most `most` samples of a Dask array or data frame, evenly spaced."""
+    """Load at most `most` samples of a Dask array or data frame, spread over all of it."""
     blocks = split_blocks(X)
     measure, select = delayed(len), delayed(_select, pure=False)
     lengths = np.array(dask.compute(*[measure(block) for block in blocks]))
     firsts = np.cumsum(lengths) - lengths
     n_samples = int(lengths.sum())
-    positions = np.arange(0, n_samples, max(1, -(-n_samples // most)))
+    positions = spread_positions(n_samples, most)
     bounds = np.searchsorted(positions, [*firsts, n_samples])
     parts = dask.compute(
         *[

@@ -4,12 +4,13 @@ import numpy as np
 
 from opgd._model_selection.folds import Fold
 from opgd._model_selection.ranking import Model
+from opgd.core.engines import spread_positions
 
 N_RESAMPLES = 200
 BLOCK, MAX_BLOCK_CELLS = 20, 2**22
 """Number of resamples that are drawn together, and of their samples, which limits the memory."""
 MAX_RESAMPLED = 200_000
-"""Number of held-out samples above which evenly spaced ones are resampled."""
+"""Number of held-out samples above which some of them are resampled."""
 
 
 def correct_error(models: list[Model], best: int, folds: list[Fold]) -> float:
@@ -21,7 +22,7 @@ def correct_error(models: list[Model], best: int, folds: list[Fold]) -> float:
     2018). The result is the mean of these errors, or the uncorrected error if that is larger. No
     model is fitted again. Models that were abandoned are not among those compared, and samples are
     drawn one by one, also where the splits keep groups together. Of more than `MAX_RESAMPLED`
-    held-out samples, evenly spaced ones are resampled, and what their errors exceed the error of
+    held-out samples, as many are resampled, and what their errors exceed the error of
     the selected model on the same samples is added to its error on all samples.
 
     Parameters
@@ -29,17 +30,17 @@ def correct_error(models: list[Model], best: int, folds: list[Fold]) -> float:
     models : models with their outcomes on all folds
     best : index of the selected model
     """
-    step = -(-sum(len(outcome.wrong) for outcome in models[0].outcomes) // MAX_RESAMPLED)
-    wrong = np.array([model.wrong[::step] for model in models])
+    kept = spread_positions(len(models[best].wrong), MAX_RESAMPLED)
+    wrong = np.array([model.wrong[kept] for model in models])
     # the first of several models with the smallest error is selected: sort by log-loss
     wrong = wrong[np.argsort([model.loss for model in models], kind="stable")].astype(np.float64)
     all_weights = np.concatenate([fold.test_weights for fold in folds])
-    weights, all_wrong = all_weights[::step], models[best].wrong
+    weights, all_wrong = all_weights[kept], models[best].wrong
     difference = np.average(all_wrong, weights=all_weights)
-    difference -= np.average(all_wrong[::step], weights=weights)  # 0 if all are resampled
+    difference -= np.average(all_wrong[kept], weights=weights)  # 0 if all are resampled
     # predictions of a sample in several splits are drawn together
     positions = np.concatenate([fold.sample.positions(fold.test_indices) for fold in folds])
-    samples = np.unique(positions[::step], return_inverse=True)[1]
+    samples = np.unique(positions[kept], return_inverse=True)[1]
     n_samples = int(samples.max()) + 1
     rng = np.random.RandomState(0)
     errors: list[float] = []

@@ -19,7 +19,7 @@ from opgd._model_selection.scores import METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import weigh_by_class
 from opgd.classifier import OPGDClassifier
-from opgd.core.engines import Engine, RowEngine
+from opgd.core.engines import Engine, RowEngine, spread_positions
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -142,8 +142,8 @@ class Sample:
         return engine
 
     def thin(self, most: int) -> tuple["Sample", IntArray]:
-        """Return at most `most` samples, evenly spaced, and their positions."""
-        positions = np.arange(0, len(self.X), max(1, -(-len(self.X) // most)))
+        """Return at most `most` samples, spread over all of them, and their positions."""
+        positions = spread_positions(len(self.X), most)
         if len(positions) == len(self.X):
             return self, positions
         return replace(self, metadata={}).select(positions), positions

@@ -73,8 +73,9 @@ def compare(
         medians of the training samples replace them, and a warning names these methods. If
         `estimators` is a dict, nothing is replaced. Dask arrays and data frames stay on their
         workers: OPGD, LDA, RDA, SAVE, CPCDA and MDA are fitted there. Other classifiers are fitted
-        in memory to at most 20000 training samples, evenly spaced, as the column `n_train` tells,
-        and a warning names these methods; their results are those of all held-out samples.
+        in memory to at most 20000 training samples, spread over all of them, as the column
+        `n_train` tells, and a warning names these methods; their results are those of all held-out
+        samples.
     y : array-like of shape (n_samples,)
         Class labels, of at least two classes.
     estimators : None, "usual", "paper", "all", list or dict, default=None

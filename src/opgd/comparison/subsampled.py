@@ -2,7 +2,6 @@
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.metaestimators import available_if
@@ -14,6 +13,7 @@ from opgd.comparison.evaluation import make_fit_params
 from opgd.comparison.missing import make_imputer
 from opgd.comparison.searches import CalibratedSearch, HeldOutSearch
 from opgd.comparison.weights import take_weights
+from opgd.core.engines import spread_positions
 from opgd.core.types import AnyArray
 
 MAX_LOADED = 20_000
@@ -51,7 +51,7 @@ def _has_probabilities(model: Any) -> bool:
 
 
 class SubsampledClassifier(ClassifierMixin, BaseEstimator):
-    """Fit a classifier to evenly spaced samples of Dask input, and predict on its workers.
+    """Fit a classifier to samples spread over Dask input, and predict on its workers.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class SubsampledClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: AnyArray, sample_weight: Any = None, groups: Any = None) -> Self:
         """Load at most `MAX_LOADED` samples, and fit the classifier to them."""
-        kept = np.arange(0, len(y), -(-len(y) // MAX_LOADED))
+        kept = spread_positions(len(y), MAX_LOADED)
         loaded = X[kept].compute()
         weights = take_weights(sample_weight, kept)
         params = make_fit_params(self.estimator, weights, None if groups is None else groups[kept])

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from opgd._dask.lazy import compute_eagerly
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import (
     get_center,
@@ -157,8 +158,9 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
             groupings.append(make_grouping("set", ["training row", "test row"], 1 * is_test))
         return groupings
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
-    if len(estimator.initial_labels_) == len(picture.rows):
-        groupings.append(make_grouping("initial cluster", group_names, estimator.initial_labels_))
+    if estimator.initial_labels_.shape[0] == len(picture.rows):  # nan if it is not known
+        initial = compute_eagerly(estimator.initial_labels_)
+        groupings.append(make_grouping("initial cluster", group_names, initial))
     if picture.known is not None:
         groupings.append(make_grouping("known class", picture.known_names, picture.known))
     return groupings
