@@ -94,7 +94,7 @@ def test_pipelines_fit_and_predict_lazily(table, lazy):
 @pytest.fixture
 def small_samples(monkeypatch):
     pytest.importorskip("jinja2")
-    monkeypatch.setattr("opgd.report.sampling.MAX_ROWS", 200)
+    monkeypatch.setattr("opgd.inspection.sampling.MAX_ROWS", 200)
 
 
 @pytest.mark.usefixtures("small_samples")

@@ -25,6 +25,7 @@ from opgd.inspection.loadings import (
     select_largest_loadings,
 )
 from opgd.inspection.pipelines import Unwrapped, unwrap_with_axes
+from opgd.inspection.sampling import Population, draw_rows
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -39,7 +40,6 @@ from opgd.report.facts import list_facts, list_parameters, list_shares
 from opgd.report.page_data import make_page_data
 from opgd.report.performance import LabeledData, Performance, assess
 from opgd.report.picture import Picture, make_picture
-from opgd.report.sampling import Population, draw_rows
 from opgd.report.used_columns import UsedColumns, describe_used_columns
 
 USUAL = "usual"

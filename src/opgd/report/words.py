@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
+from opgd.inspection.sampling import Population
 from opgd.inspection.tables import ListedRow
 from opgd.inspection.text import format_percentage, shorten
-from opgd.report.sampling import Population
 from opgd.report.usual import OURS
 
 MAX_NAMES = 6

@@ -48,7 +48,7 @@ def draw_rows(unwrapped: Unwrapped, X: Any, y: Any = None, groups: Any = None) -
     population = None
     if len(sample.positions) < sample.n_samples:
         population = Population(sample.n_samples, _count_groups(unwrapped, X, y))
-    rows = _name_rows(sample.X, sample.positions)
+    rows = sample.to_frame().X
     return DrawnRows(rows, _take(y, sample.positions), _take(groups, sample.positions), population)
 
 
@@ -75,14 +75,3 @@ def _count_groups(unwrapped: Unwrapped, X: Any, y: Any) -> list[tuple[str, int]]
     clusters = compute_eagerly(model.predict(unwrapped.encode(X)))
     names = get_group_names(model)
     return [(name, int(np.sum(clusters == k))) for k, name in enumerate(names)]
-
-
-def _name_rows(X: Any, positions: IntArray) -> Any:
-    """Return an array as a data frame whose index has the positions in the table."""
-    if hasattr(X, "iloc"):
-        return X
-    try:
-        import pandas
-    except ImportError:
-        return X
-    return pandas.DataFrame(X, index=positions)
