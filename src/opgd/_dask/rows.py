@@ -21,8 +21,8 @@ class DaskRows:
     ----------
     parts : list of delayed arrays of shape (n_rows, n_features), none of them empty
     lengths : ndarray of shape (n_parts,), their numbers of samples
-    n_kept : number of samples in all selections that are used at the same time; these are kept on
-        the workers if they fit into their memory
+    n_kept : number of samples, with those of all selections that are used at the same time; the
+        selections are kept on the workers if all of them fit into their memory
     """
 
     def __init__(
@@ -48,10 +48,12 @@ class DaskRows:
         return self.shape[0]
 
     def plan_selections(self, n_kept: int) -> "DaskRows":
-        """Return the same samples, of which selections with `n_kept` samples will be used."""
+        """Return the same samples with another value of `n_kept`."""
         return DaskRows(self.parts, self.lengths, self.shape[1], self.dtype, n_kept)
 
     def __getitem__(self, positions: IntArray) -> "DaskRows":
+        if np.array_equal(positions, np.arange(len(self))):
+            return self
         ends = np.cumsum(self.lengths)
         bounds = np.searchsorted(positions, np.concatenate([[0], ends]))
         numbers = np.diff(bounds)
@@ -117,7 +119,7 @@ def _take_labels(part: Part) -> tuple[IntArray, FloatArray | None]:
 def _repeat_rows(X: AnyArray, n_times: IntArray) -> AnyArray:
     """Return rows, each as often as `n_times` tells."""
     if n_times.max() == 1:
-        return X[n_times.astype(bool)]
+        return X if n_times.all() else X[n_times.astype(bool)]
     return X[np.repeat(np.arange(len(X)), n_times)]
 
 

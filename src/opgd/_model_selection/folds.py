@@ -160,8 +160,9 @@ def make_folds(
         sample = replace(sample, weights=scale_to_counts(sample.weights))
     held_out = [sample.positions(test) for _, test in splits]
     if not sample.in_memory:
-        n_kept = sum(len(sample.positions(train)) for train, _ in splits)
-        sample = replace(sample, X=sample.X.plan_selections(n_kept + sum(map(len, held_out))))
+        n_train = sum(len(sample.positions(train)) for train, _ in splits)
+        n_kept = len(sample.X) + n_train + sum(map(len, held_out))
+        sample = replace(sample, X=sample.X.plan_selections(n_kept))
     n_times = np.bincount(np.concatenate(held_out), minlength=len(sample.X))
     weights = np.ones(len(sample.X)) if sample.weights is None else sample.weights
     n_total = float(weights[n_times > 0].sum())
