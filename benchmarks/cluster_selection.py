@@ -83,7 +83,7 @@ class Stopwatch:
         self.n_sent = self.n_returned = 0
 
     def sum(self, function: Callable[[RowBlock], Any], width: int = 0) -> Any:
-        import cloudpickle
+        import cloudpickle  # type: ignore[import-untyped]
 
         total = self.engine.sum(TimedFunction(function), width)
         self.seconds = total.seconds

@@ -130,9 +130,8 @@ class PriorShiftMixin:
 
     def _estimate_priors(self, X: Any) -> tuple[PriorEstimate, int]:
         """Return the estimate, and the number of samples; Dask input stays on its workers."""
-        has_typicality = hasattr(self, "typicality")
         results = [self.predict_log_proba(X)]  # type: ignore[attr-defined]
-        if has_typicality:
+        if hasattr(self, "typicality"):
             results.append(self.typicality(X))
         log_posteriors, *typicality = compute_together(*results)
         priors = self.priors_
@@ -146,7 +145,7 @@ class PriorShiftMixin:
         if not found.converged:
             warn_not_converged("The EM for class shares has", MAX_ITER)
         far, expected = np.nan, np.nan
-        if has_typicality:
+        if typicality:
             far = float(np.mean(typicality[0] < FAR))
             expected = _expect_far_share(held_out, self, found.shares)
         estimate = PriorEstimate(self.classes_, found.shares, found.standard_errors, far, expected)
