@@ -1,0 +1,49 @@
+"""Tables in documents are those of the raw results, and README shows what its code prints."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = ROOT / "tools" / "results_tables.py"
+
+pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="not in source distributions")
+
+
+@pytest.fixture(scope="module")
+def tool():
+    return runpy.run_path(str(TOOL))
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/how_to_choose.md"])
+def test_tables_are_those_of_the_raw_results(name, tool):
+    text = (ROOT / name).read_text("utf-8")
+    assert "<!-- end of table -->" in text
+    assert tool["fill"](text) == text, "run python tools/results_tables.py --write"
+
+
+def test_another_error_changes_the_table(tool, monkeypatch):
+    before = tool["tabulate_methods"]()
+    lines = tool["read"]("selection.jsonl")
+    lines[0]["error"] += 10
+    monkeypatch.setitem(tool["read_selection"].__globals__, "read", lambda _: lines)
+    assert tool["tabulate_methods"]() != before
+
+
+def test_methods_with_missing_splits_are_not_in_the_table(tool, monkeypatch):
+    lines = tool["read"]("selection.jsonl")
+    lines = [line for line in lines if (line["method"], line["seed"]) != ("svc", 3)]
+    monkeypatch.setitem(tool["read_selection"].__globals__, "read", lambda _: lines)
+    table = tool["tabulate_methods"]()
+    assert "SVC" not in table
+    assert "random forest" in table
+
+
+def test_readme_shows_what_its_code_prints(capsys):
+    text = (ROOT / "README.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)
+    (shown,) = re.findall(r"^```text\n(.*?)^```", text, flags=re.S | re.M)
+    exec(compile(code, "README.md", "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out == shown
