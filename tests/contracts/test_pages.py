@@ -1,13 +1,15 @@
-"""Tables in documents are those of the raw results, and README shows what its code prints."""
+"""What pages state about results, output and dependencies is what files and code say."""
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "results_tables.py"
+INSTALLATION = ROOT / "docs" / "installation.md"
 
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="not in source distributions")
 
@@ -47,3 +49,28 @@ def test_readme_shows_what_its_code_prints(capsys):
     (shown,) = re.findall(r"^```text\n(.*?)^```", text, flags=re.S | re.M)
     exec(compile(code, "README.md", "exec"), {"__name__": "page"})
     assert capsys.readouterr().out == shown
+
+
+def read_project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def test_installation_page_has_every_extra_with_its_packages():
+    rows = {}
+    for line in INSTALLATION.read_text("utf-8").splitlines():
+        names = re.findall(r"`(\w+)`", line.split("|")[1]) if line.startswith("| `") else []
+        rows |= {name: line for name in names}
+    extras = read_project()["optional-dependencies"]
+    assert set(rows) == set(extras)
+    for extra in ("plot", "data", "report", "model", "files", "cli", "dask", "onnx"):
+        packages = [re.match(r"[\w-]+", requirement)[0] for requirement in extras[extra]]
+        assert all(name in rows[extra] for name in packages if name != "opgd"), extra
+
+
+def test_installation_page_has_the_oldest_versions():
+    text = INSTALLATION.read_text("utf-8")
+    project = read_project()
+    assert f"| Python | {project['requires-python'].removeprefix('>=')} |" in text
+    names = {"numpy": "NumPy", "scipy": "SciPy", "scikit-learn": "scikit-learn"}
+    for name, version in re.findall(r"([\w-]+)>=([\d.]+)", " ".join(project["dependencies"])):
+        assert f"| {names[name]} | {version} |" in text if name in names else f" {version}" in text
