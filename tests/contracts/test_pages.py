@@ -1,4 +1,4 @@
-"""What pages state about results, output and dependencies is what files and code say."""
+"""Results, output and dependencies in documents agree with files and code."""
 
 import re
 import runpy
@@ -59,7 +59,7 @@ def test_installation_page_has_every_extra_with_its_packages():
     rows = {}
     for line in INSTALLATION.read_text("utf-8").splitlines():
         names = re.findall(r"`(\w+)`", line.split("|")[1]) if line.startswith("| `") else []
-        rows |= {name: line for name in names}
+        rows |= dict.fromkeys(names, line)
     extras = read_project()["optional-dependencies"]
     assert set(rows) == set(extras)
     for extra in ("plot", "data", "report", "model", "files", "cli", "dask", "onnx"):
