@@ -3,7 +3,7 @@
     python tools/results_tables.py            print the tables
     python tools/results_tables.py --write    write them into the documents
 
-A document has a table between the lines `<!-- table: NAME -->` and `<!-- end of table -->`.
+A document has a table between the lines `<!-- begin NAME -->` and `<!-- end NAME -->`.
 Tests compare the documents with the raw results.
 """
 
@@ -20,7 +20,7 @@ from opgd.datasets import list_datasets
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "how_to_choose.md"]
-PLACE = re.compile(r"(?<=^<!-- table: )(\w+)( -->\n)(.*?)(?=^<!-- end of table -->)", re.S | re.M)
+PLACE = re.compile(r"(?<=^<!-- begin )(\w+)( -->\n)(.*?)(?=^<!-- end \1 -->)", re.S | re.M)
 PAPER = [info.name for info in list_datasets()]
 N_SPLITS = 10
 OURS = "opgd"
@@ -31,10 +31,10 @@ CLASSIFIERS = {
     "boosting": "histogram gradient boosting",
     "logistic": "logistic regression",
     "lda": "LDA",
-    "qda": "QDA",
-    "rda": "RDA",
+    "qda": "QDA, shrinkage selected",
+    "rda": "RDA, shrinkage selected",
     "knn": "k-nearest neighbors",
-    "nca": "NCA and k-nearest neighbors",
+    "nca_knn": "NCA and k-nearest neighbors",
 }
 KINDS = {"SVC": ["svc"], "trees": ["forest", "boosting"], "linear": ["logistic", "lda"]}
 SHOWN = [OURS, *(method for methods in KINDS.values() for method in methods)]
