@@ -11,7 +11,11 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "results_tables.py"
 INSTALLATION = ROOT / "docs" / "installation.md"
 
-pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="not in source distributions")
+NEEDED = [TOOL, INSTALLATION, ROOT / "results" / "selection.jsonl"]
+
+pytestmark = pytest.mark.skipif(
+    not all(path.exists() for path in NEEDED), reason="not in source distributions"
+)
 
 
 @pytest.fixture(scope="module")
