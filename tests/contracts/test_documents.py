@@ -1,6 +1,7 @@
 """What is written about the package is true: code runs, links lead somewhere, names exist."""
 
 import importlib
+import inspect
 import operator
 import re
 import runpy
@@ -12,12 +13,17 @@ import pytest
 from sklearn import datasets
 
 import opgd
+from docs._ext.pages import find_blocks, run_python
 from opgd import baselines
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("results/*.md"), *ROOT.glob("docs/**/*.md")])
 DOCUMENTS = [page for page in DOCUMENTS if "_build" not in page.parts]
-PAGES = [page for page in DOCUMENTS if "```python" in page.read_text("utf-8")]
+PAGES = [
+    page
+    for page in DOCUMENTS
+    if {block.language for block in find_blocks(page.read_text("utf-8"))} == {"python"}
+]  # tests/cli follows pages with commands
 EXAMPLES = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
 
 
@@ -61,8 +67,10 @@ QUICKER = {
 
 def run_page(text, name):
     namespace = {"__name__": "page"}
-    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M):
-        exec(compile(block, name, "exec"), namespace)
+    for block in find_blocks(text):
+        list(run_python(block, namespace, name))
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
@@ -172,7 +180,20 @@ def test_api_page_has_every_public_name(module):
     page = (ROOT / "docs" / "api.md").read_text("utf-8")
     assert f".. currentmodule:: opgd{module}\n" in page
     for name in set(importlib.import_module(f"opgd{module}").__all__) - {"__version__"}:
-        assert re.search(rf"^\.\. auto\w+:: {name}$", page, flags=re.M), name
+        assert re.search(rf"^   {name}$", page, flags=re.M), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["OPGDClassifier", "OPGDClassifierCV", "OPGDMixture", "OPGDSemiSupervised", "TableEncoder"],
+)
+def test_every_parameter_says_when_to_change_it(name):
+    estimator = getattr(opgd, name)
+    documented = inspect.getdoc(estimator).split("\nAttributes\n")[0]
+    for parameter in inspect.signature(estimator).parameters:
+        text = re.search(rf"^{parameter} : .*\n((?: .*\n|\n)*)", documented, flags=re.M)[1]
+        advice = r"\b(Set|Use|Pass|Increase|Decrease|Change)\b"
+        assert re.search(advice, text), f"{parameter} does not say when to change it"
 
 
 @pytest.mark.filterwarnings("default")
