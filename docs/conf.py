@@ -21,6 +21,7 @@ version = release = opgd.__version__
 extensions = [
     "docs._ext.api_pages",
     "docs._ext.check_links",
+    "docs._ext.display_figures",
     "docs._ext.executed",
     "docs._ext.live_report",
     "docs._ext.results_table",
@@ -44,6 +45,10 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
+default_role = "py:obj"  # names in docstrings are code, and links if there is a page
+nitpicky = True
+nitpick_ignore_regex = [("py:obj", ".*")]  # arguments and names of other packages
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the docstrings say it better
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # they follow, in full
@@ -57,6 +62,7 @@ html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 5,
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

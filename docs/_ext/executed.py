@@ -5,6 +5,7 @@ runs in a process of its own, and pages run in parallel while the gallery is dra
 kept in ``_build/executed`` until the code of the page or the package changes.
 """
 
+import functools
 import hashlib
 import itertools
 import json
@@ -31,10 +32,12 @@ LIBRARIES = ["numpy", "scipy", "scikit-learn", "matplotlib", "pandas"]
 MAX_WIDTH = 100  # of printed lines that are not wrapped
 logger = logging.getLogger(__name__)
 
+pool = ThreadPoolExecutor(os.cpu_count())
 running: dict[str, Future[dict[str, Any]]] = {}  # by page
 results: dict[str, dict[str, Any]] = {}  # by page, known before pages are read
 
 
+@functools.cache
 def fingerprint_package() -> str:
     """Return a hash of everything besides the page that results depend on."""
     files = [*sorted((ROOT / "src").rglob("*.*")), Path(pages.__file__)]
@@ -77,23 +80,28 @@ def execute(page: Path, result: Path, files: list[Path], keep: list[str]) -> dic
     return outcome
 
 
+def submit(app: Sphinx, docname: str, path: Path) -> None:
+    """Start the execution of a page, if it has code."""
+    blocks = pages.find_blocks(path.read_text("utf-8"))
+    if not blocks:
+        return
+    code = "".join(block.language + block.code for block in blocks)
+    digest = hashlib.sha256((fingerprint_package() + code).encode()).hexdigest()[:12]
+    result = get_folder(app) / f"{docname.replace('/', '.')}-{digest}.json"
+    files = [*map(ROOT.joinpath, app.config.executed_files.get(docname, []))]
+    keep = app.config.executed_keep.get(docname, [])
+    running[docname] = pool.submit(execute, path, result, files, keep)
+
+
 def start_execution(app: Sphinx) -> None:
-    """Start the execution of all pages, long ones first."""
-    folder = get_folder(app)
-    folder.mkdir(parents=True, exist_ok=True)
-    package = fingerprint_package()
-    pool = ThreadPoolExecutor(os.cpu_count())
-    for path in sorted(app.srcdir.rglob("*.md"), key=lambda path: -path.stat().st_size):
-        blocks = pages.find_blocks(path.read_text("utf-8"))
-        if "_build" in path.parts or not blocks:
-            continue
-        docname = path.relative_to(app.srcdir).with_suffix("").as_posix()
-        code = "".join(block.language + block.code for block in blocks)
-        digest = hashlib.sha256((package + code).encode()).hexdigest()[:12]
-        result = folder / f"{docname.replace('/', '.')}-{digest}.json"
-        files = [*map(ROOT.joinpath, app.config.executed_files.get(docname, []))]
-        keep = app.config.executed_keep.get(docname, [])
-        running[docname] = pool.submit(execute, path, result, files, keep)
+    """Start the execution of all pages, those with commands and long ones first."""
+    get_folder(app).mkdir(parents=True, exist_ok=True)
+    found = [path for path in app.srcdir.rglob("*.md") if "_build" not in path.parts]
+    texts = {path: path.read_text("utf-8") for path in found}
+    for path in sorted(
+        found, key=lambda path: ("```console" not in texts[path], -len(texts[path]))
+    ):
+        submit(app, path.relative_to(app.srcdir).with_suffix("").as_posix(), path)
 
 
 def wait_for_execution(
@@ -146,12 +154,13 @@ def show(node: nodes.literal_block, outputs: Any, missing: dict[str, Any] | None
     shown = nodes.container(classes=["executed"])
     for output in outputs:
         content = output["content"]
+        is_long = max(map(len, content.splitlines()), default=0) > MAX_WIDTH
         if output["kind"] == "console":
             node.children[:] = [nodes.Text(content)]
             node.rawsource = content
+            node["classes"] += ["long"] * is_long
         elif output["kind"] == "text":
-            is_long = max(map(len, content.splitlines())) > MAX_WIDTH
-            classes = ["output", "long"] if is_long else ["output"]
+            classes = ["output"] + ["long"] * is_long
             shown += nodes.literal_block(content, content, language="none", classes=classes)
         elif output["kind"] == "html":
             shown += nodes.raw("", f'<div class="output-html">{content}</div>', format="html")

@@ -50,7 +50,7 @@ def to_markdown(table: pd.DataFrame) -> str:
         "| --- | ---: | ---: | ---: |",
     ]
     for method, row in table.iterrows():
-        loss = "" if pd.isna(row["loss"]) else f"{row['loss']:.3f}"
+        loss = "\u2013" if pd.isna(row["loss"]) else f"{row['loss']:.3f}"
         label = LABELS.get(str(method), str(method))
         lines.append(f"| {label} | {row['error']:.4f} | {loss} | {row['best']:.0f} |")
     return "\n".join(lines)

@@ -58,6 +58,12 @@ QUICKER = {
             "X, y = (rows[::2] for rows in load_breast_cancer(return_X_y=True))"
         ),
     },
+    "docs/user_guide/report.md": {
+        "load_digits(return_X_y=True, as_frame=True)": (
+            "(rows[::4] for rows in load_digits(return_X_y=True, as_frame=True))"
+        ),
+        "n_components=6, cv=3": "n_components=6, cv=3, n_subclasses=1",
+    },
     "docs/user_guide/sparse.md": {'sparsity="auto", cv=3': "sparsity=(3, 8), cv=3"},
     "docs/user_guide/plots.md": {"n_bootstrap=20": "n_bootstrap=2"},
     "docs/user_guide/classification.md": {"    cancer.data, ": "    cancer.data.iloc[:, :10], "},
