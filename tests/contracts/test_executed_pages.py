@@ -111,3 +111,50 @@ def test_links_to_missing_files_and_anchors_are_found(tmp_path):
     )
     (tmp_path / "b.html").write_text('<p id="x"></p>')
     assert find_broken_links(tmp_path) == [("a", "#no"), ("a", "b.html#y"), ("a", "c.html")]
+
+
+def show_below_a_block(outputs, missing=None):
+    """Return the children of a section with one block after its outputs were inserted."""
+    nodes = pytest.importorskip("docutils.nodes")
+    pytest.importorskip("sphinx")
+    from docs._ext.executed import show
+
+    section = nodes.section("", nodes.literal_block("x", "x"), nodes.paragraph(text="after"))
+    show(section[0], outputs, missing)
+    return section.children
+
+
+def test_outputs_are_inserted_between_block_and_text():
+    outputs = [
+        {"kind": "text", "content": "printed"},
+        {"kind": "figure", "content": "page-0-1.png", "width": "600px"},
+    ]
+    block, shown, after = show_below_a_block(outputs)
+    assert (block.astext(), after.astext()) == ("x", "after")
+    assert [child.tagname for child in shown] == ["literal_block", "image"]
+
+
+def test_commands_show_their_complete_output():
+    block, after = show_below_a_block([{"kind": "console", "content": "$ x\n1\n2"}])
+    assert block.astext() == "$ x\n1\n2"
+    assert after.astext() == "after"
+
+
+def test_block_without_its_data_set_has_a_sentence_instead_of_results():
+    _, note, _ = show_below_a_block(None, {"message": "DatasetUnavailableError: no forest"})
+    assert "Not executed" in note.astext()
+    assert "no forest" in note.astext()
+
+
+def test_table_of_results_has_all_methods_with_complete_splits():
+    pytest.importorskip("sphinx")
+    from docs._ext.results_table import read_results, summarize, to_markdown
+
+    raw = read_results()
+    table = summarize(raw)
+    counts = raw.groupby("method").size()
+    assert counts.nunique() == 1
+    assert counts.iloc[0] == raw["table"].nunique() * raw["seed"].nunique()
+    assert table["error"].is_monotonic_increasing
+    errors = raw[raw["method"] == "opgd"].groupby("table")["error"].mean()
+    assert f"{errors.mean():.4f}" in to_markdown(table, len(errors))
