@@ -17,28 +17,34 @@ from docs._ext import executed
 
 PAGE, FILE = "user_guide/report", "digits.html"
 TARGET = Path("_static") / "report" / FILE
-SIZE = {"width": 1200, "height": 860}
+SIZE = {"width": 1200, "height": 1000}
+TIMEOUT = 120_000  # milliseconds
 logger = logging.getLogger(__name__)
 
 
 def take_picture(report: Path, picture: Path) -> bool:
-    """Take a picture of a report; return False if playwright or Chromium is missing."""
+    """Take a picture of a report; return False if playwright or Chromium is missing or fails."""
     browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error, sync_playwright
     except ImportError:
         return False
     if browser_path is None:
         return False
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     arguments = ["--no-sandbox"] if root else []  # chromium has no sandbox for root
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=browser_path, args=arguments)
-        page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
-        page.goto(report.as_uri())
-        page.wait_for_selector("html[data-ready]")
-        page.screenshot(path=picture)
-        browser.close()
+    try:
+        with sync_playwright() as driver:
+            browser = driver.chromium.launch(executable_path=browser_path, args=arguments)
+            page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
+            page.set_default_timeout(TIMEOUT)
+            page.goto(f"{report.as_uri()}#projection")
+            page.wait_for_selector("html[data-ready]")
+            page.screenshot(path=picture)
+            browser.close()
+    except Error as error:
+        logger.info("no picture of the report: %s", error.message)
+        return False
     return True
 
 
