@@ -67,9 +67,14 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-# pages that have no neighbors to list
-alone = {path.stem for path in Path(__file__).parent.glob("*.md")} - {"api"} | {"gallery/index"}
-html_sidebars = {page: [] for page in alone}
+DOCS = ROOT / "docs"
+guide = (DOCS / "user_guide" / "index.md").read_text("utf-8")
+# pages that have no neighbors to list; those that the guide lists have its sidebar
+alone = {path.stem for path in DOCS.glob("*.md")} - {
+    "api",
+    *re.findall(r"^\.\./(\w+)$", guide, re.M),
+}
+html_sidebars = {page: [] for page in [*sorted(alone), "gallery/index"]}
 
 EXAMPLES = ROOT / "examples" / "gallery"
 ORDER = ["digits", "confusion", "vowel", "satellite", "two_classes", "subclasses", "loadings"]

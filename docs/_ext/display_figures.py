@@ -1,6 +1,7 @@
 """Sphinx extension: examples in the docstrings of displays are followed by their figures."""
 
 import doctest
+import functools
 import inspect
 from typing import Any
 
@@ -12,6 +13,7 @@ from opgd import plotting
 NAME = "displays"
 
 
+@functools.cache
 def find_examples() -> dict[str, str]:
     """Return the examples of all displays; those of docstrings compute without drawing."""
     parser, sources = doctest.DocTestParser(), {}

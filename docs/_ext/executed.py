@@ -112,6 +112,9 @@ def wait_for_execution(
         results[docname] = future.result()
         seconds = sum(results[docname].get("seconds", []))
         logger.info("executed %s: %.1f s", docname, seconds)
+        failure = results[docname].get("failure")
+        if failure:
+            logger.warning("%s", failure["message"], location=(docname, failure["line"]))
     before = getattr(env, "executed_results", {})
     env.executed_results = dict(results)  # type: ignore[attr-defined]
     return [
@@ -139,9 +142,6 @@ class InsertResults(SphinxTransform):
                 block, outputs = next(blocks, (None, None))
         if block is not None:
             logger.warning("the block is not on the page", location=(docname, block.line))
-        failure = result.get("failure")
-        if failure:
-            logger.warning("%s", failure["message"], location=(docname, failure["line"]))
 
 
 def show(node: nodes.literal_block, outputs: Any, missing: dict[str, Any] | None) -> None:

@@ -1,11 +1,16 @@
 """What the documentation does with its code blocks and links."""
 
+import os
+import subprocess
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from docs._ext.pages import find_blocks, find_commands, run_page
 
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = """\
 Text.
 
@@ -158,3 +163,40 @@ def test_table_of_results_has_all_methods_with_complete_splits():
     assert table["error"].is_monotonic_increasing
     errors = raw[raw["method"] == "opgd"].groupby("table")["error"].mean()
     assert f"{errors.mean():.4f}" in to_markdown(table, len(errors))
+
+
+def build(folder, **pages):
+    """Build a small site; return the process and its pages by name."""
+    pytest.importorskip("myst_parser")
+    (folder / "conf.py").write_text('extensions = ["myst_parser", "docs._ext.executed"]\n')
+    for name, code in pages.items():
+        text = f"# {name}\n\n```python\n{code}\n```\n"
+        (folder / f"{name}.md").write_text(text, "utf-8")
+    command = [sys.executable, "-m", "sphinx", "-qW", "--keep-going", str(folder), "html"]
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    return done, {name: (folder / "html" / f"{name}.html").read_text("utf-8") for name in pages}
+
+
+def test_site_shows_results_and_says_which_are_missing(tmp_path):
+    unavailable = (
+        "from opgd.datasets import DatasetUnavailableError\n"
+        "raise DatasetUnavailableError('no forest')"
+    )
+    done, html = build(tmp_path, index="print('six' + 'teen')", other=unavailable)
+    assert "document isn't included in any toctree" in done.stderr
+    assert done.stderr.count("WARNING") == 1
+    assert "sixteen" in html["index"]
+    assert "no forest" in html["other"]
+
+
+def test_build_fails_with_page_and_line(tmp_path):
+    done, _ = build(tmp_path, index="x = 1\nx / 0")
+    assert done.returncode == 1
+    assert "index.md:5: WARNING: ZeroDivisionError" in done.stderr
