@@ -108,7 +108,7 @@ ODD_TABLES = {
 def test_odd_tables_are_used_with_a_note(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     data, note = ODD_TABLES[name]
-    Path("odd.csv").write_text(data)
+    Path("odd.csv").write_text(data, encoding="utf-8")
     done = fit("odd.csv", "--impute", "median", "--axes", 1, "--as", "a=number", target="y")
     assert done.code == 0, done.err
     assert note in done.err
