@@ -54,6 +54,7 @@ def usual_interrupts():
         signal.signal(number, handler)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process there")
 @pytest.mark.usefixtures("usual_interrupts")
 @pytest.mark.parametrize(
     ("step", "force"),
@@ -74,6 +75,7 @@ def test_signals_while_files_are_written(number, step, force, model, monkeypatch
     assert signal.getsignal(signal.SIGTERM) is handler
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="other limits and words")
 @pytest.mark.parametrize(
     "call",
     [

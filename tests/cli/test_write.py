@@ -101,6 +101,7 @@ CALLS = {
 }
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes, devices and permissions of POSIX")
 @pytest.mark.parametrize("command", [*CALLS, "predict"])
 def test_only_regular_files_are_replaced_and_by_force_only(command, model):
     call = CALLS.get(command, ["predict", "model.opgd", "good.csv", "-o"])
