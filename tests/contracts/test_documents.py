@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from sklearn import datasets
 
-import opgd
 from opgd import baselines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -173,14 +172,6 @@ def test_api_page_has_every_public_name(module):
     assert f".. currentmodule:: opgd{module}\n" in page
     for name in set(importlib.import_module(f"opgd{module}").__all__) - {"__version__"}:
         assert re.search(rf"^\.\. auto\w+:: {name}$", page, flags=re.M), name
-
-
-@pytest.mark.filterwarnings("default")
-def test_the_version_is_one():
-    citation = (ROOT / "CITATION.cff").read_text("utf-8")
-    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert f"\nversion: {opgd.__version__}\n" in citation
-    assert f"\n## {opgd.__version__} - " in changes or "\n## Unreleased\n" in changes
 
 
 def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch, capsys):
