@@ -33,8 +33,8 @@ from opgd.plotting import ProjectionDisplay
 assert ProjectionDisplay.from_estimator(model, X, y).ax_ is not None
 """,
     "data": """
-from opgd.inspection import loadings_table
-assert len(loadings_table(model)) == 4
+from opgd.plotting import loadings_table
+assert not loadings_table(model).empty
 """,
     "model": """
 from opgd import load_model, save_model
@@ -44,8 +44,8 @@ assert (load_model("iris.opgd").predict(X) == model.predict(X)).all()
     "files": """
 from opgd import open_table
 load_iris(as_frame=True).frame.to_csv("iris.csv", index=False)
-X, y = open_table("iris.csv").split("target")
-assert OPGDClassifier(2).fit(X, y).score(X, y) > 0.9
+rows, labels = open_table("iris.csv").split("target")
+assert OPGDClassifier(2).fit(rows, labels).score(rows, labels) > 0.9
 """,
     "dask": """
 import dask.array as da
@@ -65,10 +65,10 @@ assert to_onnx(model).graph.node
 from opgd.cli import main
 load_iris(as_frame=True).frame.to_csv("iris.csv", index=False)
 try:
-    main(["fit", "iris.csv", "--target", "target", "-o", "iris.opgd"])
+    main(["fit", "iris.csv", "--target", "target", "-o", "cli.opgd"])
 except SystemExit as end:
     assert not end.code
-assert open("iris.opgd", "rb").read(8)
+assert open("cli.opgd", "rb").read(8)
 """,
     "demo": "import jinja2, matplotlib, pandas, rich\n",
     "reproduce": """

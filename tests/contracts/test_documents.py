@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sklearn import datasets
 
+import opgd
 from opgd import baselines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,13 +175,22 @@ def test_api_page_has_every_public_name(module):
         assert re.search(rf"^\.\. auto\w+:: {name}$", page, flags=re.M), name
 
 
+@pytest.mark.filterwarnings("default")
+def test_the_version_is_one():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"\nversion: {opgd.__version__}\n" in citation
+    assert f"\n## {opgd.__version__} - " in changes or "\n## Unreleased\n" in changes
+
+
 def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
     pytest.importorskip("rich")
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
     X, y = datasets.load_digits(return_X_y=True, as_frame=True)
-    monkeypatch.setattr(datasets, "load_digits", lambda **_: (X.iloc[::3, 1::3], y[::3]))
+    X, y = X.loc[y < 5].iloc[::2, 1::3], y[y < 5].iloc[::2]
+    monkeypatch.setattr(datasets, "load_digits", lambda **_: (X, y))
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert "OPGD, 6 components" in printed
