@@ -102,7 +102,7 @@ def call(python: Path, *arguments: str, folder: Path) -> None:
 
 
 def install(python: Path, *requirement: str, folder: Path) -> None:
-    options = ["--quiet", "--disable-pip-version-check"]
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile"]
     call(python, "-m", "pip", "install", *options, *requirement, folder=folder)
 
 
