@@ -54,6 +54,7 @@ def follow(page, folder, monkeypatch):
     return seen
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
 @pytest.mark.skipif(not ACCEPTS_NAN, reason="estimators do not accept missing values")
 def test_the_page_on_real_tables_does_what_it_says(tmp_path, monkeypatch):
     for path in FOLDER.glob("*.csv"):
@@ -66,6 +67,7 @@ def test_the_page_on_real_tables_does_what_it_says(tmp_path, monkeypatch):
     assert "</html>" in Path("churn.html").read_text("utf-8")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
 def test_the_page_does_what_it_says(tmp_path, monkeypatch):
     seen = follow(PAGE, tmp_path, monkeypatch)
     assert {"fit", "predict", "transform", "report", "cluster", "info", "demo", "compare"} <= seen
