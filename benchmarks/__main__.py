@@ -11,6 +11,7 @@ from benchmarks import (
     arrays,
     choosing,
     cluster,
+    cluster_selection,
     clustering,
     clusters,
     decisions,
@@ -81,6 +82,7 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
     "files": files.run,
     "passes": passes.run,
     "dask": cluster.run,
+    "dask-selection": cluster_selection.run,
     "missing-size": missing.show_missing_size,
 }
 LONG = [

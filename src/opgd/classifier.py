@@ -17,7 +17,6 @@ from opgd._fit.sparse_loadings import remove_loadings
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
-from opgd._utils.labels import encode_known_labels, encode_labels
 from opgd._utils.validation import (
     check_choice,
     check_class_weight,
@@ -366,20 +365,12 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
         """Return an engine over the samples with positive weight, and the class labels."""
         if is_lazy(X):
-            from opgd._dask.inputs import validate_dask_input
-
-            if y is None:
-                raise ValueError(
-                    "This estimator requires y to be passed, but the target y is None."
-                )
-            if self.class_weight is not None:
-                raise ValueError(
-                    "class_weight is not supported for Dask input; pass sample_weight instead."
-                )
-            rows = validate_dask_input(
-                self, X, y, sample_weight, encode_labels, encode_known_labels
-            )
-            return rows.engine, rows.classes
+            rows = self._check_dask_labeled(X, y, sample_weight)
+            if self.class_weight is None:
+                return rows.engine, rows.classes
+            counts = rows.engine.count_classes(len(rows.classes))
+            factors = check_class_weight(self.class_weight, rows.classes, counts)
+            return rows.engine.weigh_by_class(factors), rows.classes
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         counts = np.bincount(codes, weights, len(classes)).astype(np.float64)
         factors = check_class_weight(self.class_weight, classes, counts)

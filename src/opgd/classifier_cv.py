@@ -12,12 +12,19 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._base.support import StableSupportMixin
+from opgd._dask.lazy import is_lazy
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.best_estimator import BestEstimatorMixin
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Sample, make_folds
 from opgd._model_selection.held_out import collect_held_out
-from opgd._model_selection.inputs import list_values, make_sample, make_splits, thin_counts
+from opgd._model_selection.inputs import (
+    list_values,
+    make_lazy_sample,
+    make_sample,
+    make_splits,
+    thin_counts,
+)
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.routing import make_router, route_metadata
@@ -127,14 +134,16 @@ class OPGDClassifierCV(
         is the fraction of samples in a single stratified validation set (as in the paper). A
         splitter or an iterable of (train, test) indices is used as in `GridSearchCV`. Pass a
         splitter for groups or time series, a float for a quick search, and 10 when samples are few.
+        With Dask input, the splits are those of the same samples in memory; see the guide on large
+        data.
     scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
         accuracy. "accuracy", "balanced_accuracy", "f1" (of the second class of two), "f1_macro",
         "average_precision" (of the second class of two, or the mean over all classes) and
-        "neg_log_loss" are weighted and need no further predictions. Change it when probabilities
-        matter ("neg_log_loss") or when classes are imbalanced ("balanced_accuracy",
-        "average_precision").
+        "neg_log_loss" are weighted and need no further predictions; Dask input needs one of these.
+        Change it when probabilities matter ("neg_log_loss") or when classes are imbalanced
+        ("balanced_accuracy", "average_precision").
     calibrate : bool, default=True
         Whether to fit the temperature and the background on held-out samples. Calibration usually
         improves the predicted probabilities. A predicted class changes only in favor of a class
@@ -151,7 +160,7 @@ class OPGDClassifierCV(
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
         None means 1; -1 means all cores. Set -1 unless the search is part of another one that runs
-        in parallel.
+        in parallel. With Dask input, the workers of its cluster are used.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the validation set if `cv` is a float. Set it for reproducible results in
         this case.
@@ -234,6 +243,7 @@ class OPGDClassifierCV(
     """Whether LDA and RDA are candidates."""
 
     _allow_missing = True
+    _fits_on_cluster = True
 
     def __init__(
         self,
@@ -278,7 +288,7 @@ class OPGDClassifierCV(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples.
+            Training samples. Dask arrays and data frames stay on the workers of their cluster.
         y : array-like of shape (n_samples,)
             Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -416,14 +426,32 @@ class OPGDClassifierCV(
         self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
     ) -> tuple[Sample, dict[str, Any]]:
         """Return the samples, and the metadata for the splitter."""
-        X, y = self._check_X_y(X, y)
-        weights = check_sample_weight(sample_weight, X)
-        if "sample_weight" in routed["score"]:
-            routed["score"]["sample_weight"] = weights
         default_splits = self.cv is None or isinstance(self.cv, Real)
-        sample, split_params = make_sample(X, y, weights, routed, drop_unweighted=default_splits)
+        if is_lazy(X):
+            self._check_scoring_of_dask_input()
+            sample, split_params = make_lazy_sample(
+                self._check_dask_labeled(X, y, sample_weight),
+                routed,
+                drop_unweighted=default_splits,
+            )
+        else:
+            X, y = self._check_X_y(X, y)
+            weights = check_sample_weight(sample_weight, X)
+            if "sample_weight" in routed["score"]:
+                routed["score"]["sample_weight"] = weights
+            sample, split_params = make_sample(
+                X, y, weights, routed, drop_unweighted=default_splits
+            )
         factors = check_class_weight(self.class_weight, sample.classes, sample.counts)
         return sample.weighted_by_class(factors), split_params
+
+    def _check_scoring_of_dask_input(self) -> None:
+        """Raise ValueError for scorers, which need samples in memory."""
+        if not is_quick(self.scoring):
+            names = ", ".join(repr(name) for name in (*METRICS, "neg_log_loss"))
+            raise ValueError(
+                f"With Dask input, scoring must be one of {names}, got {self.scoring!r}."
+            )
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()

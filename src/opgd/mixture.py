@@ -13,7 +13,7 @@ from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._base.mixture_density import MixtureDensityMixin
 from opgd._base.projection import ProjectionMixin
 from opgd._base.support import SupportMixin
-from opgd._dask.lazy import compute_eagerly, is_lazy, support_dask
+from opgd._dask.lazy import compute_eagerly, is_lazy, match_input_type
 from opgd._fit.cluster_numbers import list_numbers
 from opgd._fit.mixture_attributes import describe_fit, describe_mixture, describe_noise
 from opgd._fit.mixture_fit import MixtureSettings, Monitor
@@ -486,7 +486,7 @@ class OPGDMixture(
         with one_blas_thread():
             return self._projection.class_log_joint(X)
 
-    @support_dask
+    @match_input_type
     def predict(self, X: Any) -> IntArray:
         """Predict the most probable cluster of each sample.
 
@@ -514,7 +514,7 @@ class OPGDMixture(
         check_is_fitted(self)
         return self._projection.gaussian_classes
 
-    @support_dask
+    @match_input_type
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the posterior probabilities of the clusters.
 

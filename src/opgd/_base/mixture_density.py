@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.gaussian import GaussianModel
-from opgd._dask.lazy import compute_eagerly, support_dask
+from opgd._dask.lazy import compute_eagerly, match_input_type
 from opgd._fit.noise import Noise, add_noise
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_integer, check_sample_weight, check_seed
@@ -36,7 +36,7 @@ class MixtureDensityMixin(GaussianModel):
         check_is_fitted(self)
         return make_sample_density(self._coordinates, self._projection)
 
-    @support_dask
+    @match_input_type
     def score_samples(self, X: Any) -> FloatArray:
         """Compute the log density of each sample in all features.
 

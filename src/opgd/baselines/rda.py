@@ -69,6 +69,7 @@ class RegularizedDiscriminantAnalysis(Baseline):
     """
 
     _allow_missing = True
+    _fits_on_cluster = True
 
     _advice = "set alpha or gamma to choose the amount of shrinkage"
 
