@@ -131,9 +131,17 @@ def test_labels_of_weight_zero_only_are_no_labels(wine):
 
 
 @IGNORE_DATA
-@pytest.mark.parametrize(("name", "draw"), [("texture", 0), ("texture", 1), ("opt_digits", 0)])
-def test_unlabeled_rows_bring_more_than_shrinking(name, draw, load):
+@pytest.mark.parametrize(
+    ("name", "draw", "step"),
+    [
+        ("texture", 0, 5),
+        pytest.param("texture", 1, 1, marks=pytest.mark.slow),
+        pytest.param("opt_digits", 0, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_unlabeled_rows_bring_more_than_shrinking(name, draw, step, load):
     X, y, _ = load(name)
+    X, y = X[::step], y[::step]
     few = five_of_each(y, np.random.default_rng(draw))
     free = few == None  # noqa: E711
     model = OPGDSemiSupervised(max_iter=100, tol=1e-4).fit(X, few)
@@ -692,7 +700,8 @@ def test_rows_sphered_once_or_block_by_block(offset, wine, monkeypatch):
     once = OPGDSemiSupervised(init="lda").fit(X, few)
     monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
     blocks = OPGDSemiSupervised(init="lda").fit(X, few)
-    np.testing.assert_allclose(blocks.predict_proba(X), once.predict_proba(X), atol=1e-5)
+    # as far as searches that end a little earlier or later agree
+    np.testing.assert_allclose(blocks.predict_proba(X), once.predict_proba(X), atol=1e-4)
 
 
 def test_single_precision_stays_close_and_is_kept(wine):

@@ -53,17 +53,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, where the inferred ones are not suitable: ``"category"``,
         ``"number"``, ``"date"`` or ``"ignore"``. Columns of arrays are named ``"x0"``, ``"x1"``...
+        Set it when `summary_` shows a column that is encoded in another way than you want.
     max_categories : int, default=30
         Maximum number of indicator features per column. Text with more distinct values is encoded
-        only if at least half of the samples have a frequent one, and is dropped otherwise.
+        only if at least half of the samples have a frequent one, and is dropped otherwise. Decrease
+        it when there are few samples, since each indicator is a feature.
     min_frequency : {"auto"}, int or float, default="auto"
         Minimum number (int) or share (float) of samples of a category. Rarer categories are
         combined as ``other``, unless there are only two categories. "auto" is 10 or 5 % of the
-        samples, whichever is less.
+        samples, whichever is less. Increase it when indicators of rare categories are noise;
+        decrease it when rare categories matter.
     missing : {"keep", "median"}, default="keep"
         Missing values of numbers and dates are kept as NaN, or replaced by the median of the
         training samples. Missing categories are a category of their own, ``missing``, if they are
-        not rare; otherwise their indicators are treated like numbers.
+        not rare; otherwise their indicators are treated like numbers. Use "median" when a later
+        step of the pipeline does not accept missing values.
 
     Attributes
     ----------

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 pytest.importorskip("psutil")
-pytest.importorskip("benchmarks")  # not in source distributions
+pytest.importorskip("benchmarks")
 
 from benchmarks import (
     cluster,

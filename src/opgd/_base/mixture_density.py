@@ -77,7 +77,13 @@ class MixtureDensityMixin(GaussianModel):
         return float(np.average(log_density, weights=weights))
 
     def aic(self, X: Any) -> float:
-        """Compute the Akaike information criterion; lower is better.
+        r"""Compute the Akaike information criterion; lower is better.
+
+        .. math::
+
+            -2 \sum_i \log f(x_i) + 2 d,
+
+        where :math:`f` is the density of `score_samples` and :math:`d` its number of parameters.
 
         Parameters
         ----------
@@ -90,7 +96,13 @@ class MixtureDensityMixin(GaussianModel):
         return self._criterion("aic", X)
 
     def bic(self, X: Any) -> float:
-        """Compute the Bayesian information criterion; lower is better.
+        r"""Compute the Bayesian information criterion; lower is better.
+
+        .. math::
+
+            -2 \sum_i \log f(x_i) + d \log n,
+
+        where :math:`f` is the density of `score_samples` and :math:`d` its number of parameters.
 
         Parameters
         ----------
@@ -103,9 +115,15 @@ class MixtureDensityMixin(GaussianModel):
         return self._criterion("bic", X)
 
     def icl(self, X: Any) -> float:
-        """Compute the integrated completed likelihood criterion; lower is better.
+        r"""Compute the integrated completed likelihood criterion; lower is better.
 
-        It is `bic` plus a penalty for samples whose cluster is uncertain.
+        It is `bic` plus a penalty for samples whose cluster is uncertain,
+
+        .. math::
+
+            -2 \sum_i \log \max_k p_{ik},
+
+        where :math:`p_{ik}` are the probabilities of the clusters.
 
         Parameters
         ----------

@@ -115,8 +115,8 @@ class PredictionSetMixin:
         X : array-like of shape (n_samples, n_features)
         coverage : float, default=0.9
             Probability with which a set contains the true class, between 0 and 1. A class with
-            fewer than ``1 / (1 - coverage) - 1`` held-out samples cannot be ruled out: it is in
-            every set, and there is a warning.
+            fewer than :math:`1 / (1 - \text{coverage}) - 1` held-out samples cannot be ruled out:
+            it is in every set, and there is a warning.
         priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
             Prior probabilities of the classes, as in `predict`. The coverage by class does not
             depend on them, but sets are smaller if they are right.

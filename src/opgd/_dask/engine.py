@@ -16,6 +16,7 @@ import numpy as np
 from dask.delayed import delayed
 
 from opgd._utils.blas import one_blas_thread
+from opgd._utils.memory import get_memory
 from opgd._utils.validation import weigh_by_class
 from opgd.core.engines import Answer, Engine, RowBlock, RowEngine, Sums
 from opgd.core.gaps import Gaps
@@ -292,9 +293,7 @@ def _get_memory() -> float:
     """Return the memory in bytes of the workers of the current client, or of this machine."""
     client = _find_client()
     if client is None:
-        import os
-
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        return get_memory()
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return float(sum(worker["memory_limit"] or np.inf for worker in workers))
 
