@@ -195,11 +195,9 @@ def write_ranking(group: Group, results: Results) -> str:
 
 def say_separated(how: str, methods: Sequence[str]) -> str:
     """Return than which methods OPGD is significantly better or worse."""
-    return (
-        f"{how} than that of {enumerate_names(methods)}"
-        if methods
-        else f"not {how} than that of any other"
-    )
+    if not methods:
+        return f"not significantly {how} than that of any other"
+    return f"significantly {how} than that of {enumerate_names(methods)}"
 
 
 def describe_ranking(group: Group, ranking: Ranking) -> str:
