@@ -9,6 +9,7 @@ from rich.console import Console
 
 from benchmarks import (
     arrays,
+    calibration,
     choosing,
     cluster,
     cluster_selection,
@@ -30,8 +31,10 @@ from benchmarks import (
     paper,
     passes,
     peers,
+    public,
     rivals,
     selection,
+    selection_speed,
     sparse,
     starts,
     threads,
@@ -47,8 +50,9 @@ SECTIONS: dict[str, Section] = {
     "vowel": choosing.quietly(choosing.show_vowel),
     "selection": selection.show_selection,
     "other-selection": selection.show_other_selection,
-    "speed": selection.show_speed,
-    "calibration": selection.show_calibration,
+    "public-benchmark": public.show_public_benchmark,
+    "speed": selection_speed.show_speed,
+    "calibration": calibration.show_calibration,
     "decisions": decisions.show_decisions,
     "refinement": choosing.quietly(clustering.show_refinement),
     "clustering": clustering.show_table,
@@ -88,6 +92,7 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
 LONG = [
     "selection",
     "other-selection",
+    "public-benchmark",
     "speed",
     "calibration",
     "decisions",

@@ -24,7 +24,6 @@ extensions = [
     "docs._ext.display_figures",
     "docs._ext.executed",
     "docs._ext.live_report",
-    "docs._ext.results_table",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",

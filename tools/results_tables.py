@@ -1,4 +1,4 @@
-"""Tables of README.md and docs/how_to_choose.md, from the raw results in results/.
+"""Tables of README.md and of pages in docs, from the raw results in results/.
 
     python tools/results_tables.py            print the tables
     python tools/results_tables.py --write    write them into the documents
@@ -13,13 +13,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from statistics import fmean, variance
+from statistics import fmean
 from typing import Any
 
 from opgd.datasets import list_datasets
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "how_to_choose.md"]
+DOCUMENTS = [ROOT / name for name in ("README.md", "docs/index.md", "docs/how_to_choose.md")]
 PLACE = re.compile(r"(?<=^<!-- begin )(\w+)( -->\n)(.*?)(?=^<!-- end \1 -->)", re.S | re.M)
 PAPER = [info.name for info in list_datasets()]
 N_SPLITS = 10
@@ -36,8 +36,6 @@ CLASSIFIERS = {
     "knn": "k-nearest neighbors",
     "nca_knn": "NCA and k-nearest neighbors",
 }
-KINDS = {"SVC": ["svc"], "trees": ["forest", "boosting"], "linear": ["logistic", "lda"]}
-SHOWN = [OURS, *(method for methods in KINDS.values() for method in methods)]
 CLUSTERINGS = {
     OURS: "`OPGDMixture`",
     "GaussianMixture": "`GaussianMixture`, BIC",
@@ -120,31 +118,6 @@ def tabulate_methods() -> str:
     )
 
 
-def tabulate_data_sets() -> str:
-    """Mean errors by data set, beside the best methods of three kinds."""
-    results = read_selection()
-    rows = []
-    for table in [name for names in list_tables(results) for name in names]:
-        errors = {method: mean(results[method], table, "error") for method in SHOWN}
-        best = {kind: min(methods, key=errors.__getitem__) for kind, methods in KINDS.items()}
-        ours, trees = results[OURS][table], results[best["trees"]][table]
-        steps = [ours[seed]["error"] - trees[seed]["error"] for seed in sorted(ours)]
-        row = [errors[OURS], *(errors[method] for method in best.values())]
-        lowest = min(number for number in row if number is not None)
-        rows.append(
-            (
-                fmean(steps),
-                [
-                    table.removeprefix("more/") + ("" if "/" in table else " (paper)"),
-                    *(write_number(number, lowest) for number in row),
-                    f"{fmean(steps):+.3f} ± {(variance(steps) / len(steps)) ** 0.5:.3f}",
-                ],
-            )
-        )
-    head = ["data set", "OPGD", *KINDS, "OPGD - trees"]
-    return write_table(head, [row for _, row in sorted(rows)])
-
-
 def tabulate_clusters() -> str:
     """Mean adjusted Rand indices, and how often the number of clusters was right."""
     lines = read("clusters.jsonl")
@@ -184,7 +157,6 @@ def tabulate_clusters() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "methods": tabulate_methods,
-    "data_sets": tabulate_data_sets,
     "clusters": tabulate_clusters,
 }
 

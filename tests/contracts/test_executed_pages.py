@@ -151,20 +151,6 @@ def test_block_without_its_data_set_has_a_sentence_instead_of_results():
     assert "no forest" in note.astext()
 
 
-def test_table_of_results_has_all_methods_with_complete_splits():
-    pytest.importorskip("sphinx")
-    from docs._ext.results_table import read_results, summarize, to_markdown
-
-    raw = read_results()
-    table = summarize(raw)
-    counts = raw.groupby("method").size()
-    assert counts.nunique() == 1
-    assert counts.iloc[0] == raw["table"].nunique() * raw["seed"].nunique()
-    assert table["error"].is_monotonic_increasing
-    errors = raw[raw["method"] == "opgd"].groupby("table")["error"].mean()
-    assert f"{errors.mean():.4f}" in to_markdown(table, len(errors))
-
-
 def build(folder, **pages):
     """Build a small site; return the process and its pages by name."""
     pytest.importorskip("myst_parser")

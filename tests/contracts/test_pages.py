@@ -23,7 +23,7 @@ def tool():
     return runpy.run_path(str(TOOL))
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/how_to_choose.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/how_to_choose.md"])
 def test_tables_are_those_of_the_raw_results(name, tool):
     text = (ROOT / name).read_text("utf-8")
     assert tool["PLACE"].search(text)
