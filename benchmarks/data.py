@@ -1,4 +1,4 @@
-"""The paper's data sets, read from the folder that OPGD_DATA names."""
+"""Data sets from the folder that OPGD_DATA names, and two that scikit-learn ships."""
 
 import os
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from opgd.core.types import AnyArray, FloatArray
 
@@ -29,6 +30,8 @@ NAMES = [
     "mf_digits",
 ]
 """The fifteen data sets, in the order of the paper's table."""
+BUNDLED = {"breast cancer": load_breast_cancer, "digits": load_digits}
+"""Data sets that scikit-learn ships, without those of the paper."""
 
 
 class DataMissingError(Exception):
@@ -54,7 +57,12 @@ class DataSet:
 
 
 def load(name: str) -> DataSet:
-    """Read ``<name>.csv.gz`` or ``<name>.csv``: a header, numeric columns, and ``target``."""
+    """Return a data set of scikit-learn, or read ``<name>.csv.gz`` or ``<name>.csv``.
+
+    Files have a header, numeric columns, and ``target``.
+    """
+    if name in BUNDLED:
+        return DataSet(*BUNDLED[name](return_X_y=True))
     table = pd.read_csv(_find(name))
     X = table.drop(columns=NOT_FEATURES, errors="ignore").to_numpy(np.float64)
     split = table["split"].to_numpy() if "split" in table else None

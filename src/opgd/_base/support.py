@@ -9,7 +9,7 @@ from opgd._dask.lazy import compute_eagerly
 from opgd._fit.stable_features import SelectionFrequencies, count_selections
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.labels import encode_labels
-from opgd._utils.validation import check_integer, check_seed
+from opgd._utils.validation import check_integer, check_sample_weight, check_seed
 from opgd.core.types import AnyArray, FloatArray
 
 
@@ -44,7 +44,13 @@ class StableSupportMixin(SupportMixin):
     """Mixin for classifiers that select features."""
 
     def selection_frequencies(
-        self, X: Any, y: Any, *, n_resamples: int = 100, random_state: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        n_resamples: int = 100,
+        random_state: Any = None,
     ) -> SelectionFrequencies:
         """Count how often each feature is selected in random halves of the samples.
 
@@ -61,6 +67,9 @@ class StableSupportMixin(SupportMixin):
             Samples, usually those of the fit.
         y : array-like of shape (n_samples,)
             Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights. Samples of weight 0 are ignored; the others are drawn with equal
+            probability, and have their weights in the halves.
         n_resamples : int, default=100
             Number of halves.
         random_state : int, RandomState instance or None, default=None
@@ -77,7 +86,13 @@ class StableSupportMixin(SupportMixin):
         estimator: Any = self
         X, y = estimator._check_rows(compute_eagerly(X)), compute_eagerly(y)
         check_consistent_length(X, y)
+        weights = check_sample_weight(compute_eagerly(sample_weight), X)
         classes, codes = encode_labels(y, np.ones(len(X), dtype=bool))
+        if weights is not None:
+            present = weights > 0
+            X, weights = X[present], weights[present]
+            kept, codes = np.unique(codes[present], return_inverse=True)
+            classes = classes[kept]
         if len(classes) < 2:
             raise ValueError(f"y has only one class ({classes.tolist()[0]!r}).")
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
@@ -85,6 +100,7 @@ class StableSupportMixin(SupportMixin):
             return count_selections(
                 X,
                 codes,
+                weights,
                 int(self.support_.sum()),
                 int(n_resamples),
                 rng,

@@ -68,6 +68,7 @@ class SelectionFrequencies:
 def count_selections(
     X: AnyArray,
     codes: IntArray,
+    weights: FloatArray | None,
     n_selected: int,
     n_resamples: int,
     rng: np.random.RandomState,
@@ -75,12 +76,12 @@ def count_selections(
 ) -> SelectionFrequencies:
     """Select features in random halves of the samples, and count how often each is selected."""
     n_classes = int(codes.max()) + 1
-    groups = group_features(prepare(RowEngine(X, codes), n_classes))
+    engine = RowEngine(X, codes, weights)
+    groups = group_features(prepare(engine, n_classes))
     selected = np.zeros((n_resamples, X.shape[1]), dtype=bool)
     for row in selected:
-        half = draw_half(codes, rng)
-        prepared = prepare(RowEngine(X[half], codes[half]), n_classes)
-        row[prepared.feature_order[:n_selected]] = True
+        prepared = prepare(engine.select_rows(draw_half(codes, rng)), n_classes)
+        row[prepared.order_features(n_selected)[:n_selected]] = True
     by_member = np.argsort(groups, kind="stable")
     begins = np.searchsorted(groups[by_member], np.arange(groups.max() + 1))
     by_group = np.logical_or.reduceat(selected[:, by_member], begins, axis=1)

@@ -10,8 +10,7 @@ each of which varies the best models of the stages before it:
 4. shrinkage, ridge and number of components of the best model so far.
 
 Models after the first stage start from the components of the model that they vary. They are first
-evaluated on a few splits, and abandoned if they are clearly worse there than this model, or with
-more Gaussians than the best one.
+evaluated on a few splits, and abandoned if they are clearly worse there than this model.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -251,7 +250,7 @@ class StagedSearch:
         line, n_stalled, number = [model], 0, 2 * model.setting.n_subclasses
         while number <= min(MAX_GAUSSIANS, self.largest_class / ROWS_PER_GAUSSIAN):
             setting = replace(line[-1].setting, n_subclasses=number, limited=True)
-            tried = self._try([self._vary(line[-1], setting)], self._best())
+            tried = self._try([self._vary(line[-1], setting)], line[-1])
             n_stalled = 0 if tried and _gains(line, tried[0]) else n_stalled + 1
             if n_stalled == GROWTH_PATIENCE:
                 break

@@ -78,6 +78,7 @@ class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
     """
 
     _allow_missing = True
+    _fits_on_cluster = True
 
     def __init__(
         self,
@@ -96,8 +97,9 @@ class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
     def _solve(self, task: Task) -> Solution:
         prepared, attributes = task.prepared, {}
         if self.sparsity:
-            attributes = {"feature_order_": prepared.feature_order}
-            prepared = prepared.restrict(count_kept(self.sparsity, self.n_features_in_))
+            n_kept = count_kept(self.sparsity, self.n_features_in_)
+            attributes = {"feature_order_": prepared.order_features(n_kept)}
+            prepared = prepared.restrict(n_kept)
         problem = pose(
             prepared,
             task.priors,
