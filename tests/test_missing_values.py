@@ -36,7 +36,7 @@ ESTIMATORS = [
     OPGDClassifier(2, covariance_type="full", n_subclasses=2),
     OPGDClassifierCV(2, shrinkage=0, ridge=(0, 0.1), n_subclasses=1, cv=3),
     OPGDMixture(3, random_state=0),
-    OPGDMixture((2, 3), covariance_type="full", n_rounds=2, random_state=0),
+    OPGDMixture((2, 3, 4), covariance_type="full", n_rounds=2, random_state=0),
     OPGDSemiSupervised(),
     ReducedRankLDA(),
     RegularizedDiscriminantAnalysis(),
