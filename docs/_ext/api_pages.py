@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 GUIDE = {
+    "opgd": ["index"],
     "opgd.OPGDClassifier": ["classification", "choosing", "reading_axes", "sparse"],
     "opgd.OPGDClassifierCV": ["choosing", "classification", "imbalanced"],
     "opgd.OPGDMixture": ["clustering", "missing_values"],
