@@ -1,19 +1,23 @@
 # Every target makes the environment it needs, once: a stamp is renewed only when pyproject.toml changes.
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+SCRIPTS := Scripts
+else
 PYTHON ?= python3
-BIN := .venv/bin
+SCRIPTS := bin
+endif
+BIN := .venv/$(SCRIPTS)
+OLDEST := .venv-oldest/$(SCRIPTS)/python
+FREE_THREADED := .venv-free-threaded/$(SCRIPTS)/python
 # BLAS threads fight over small blocks; the package shares rows among threads of its own
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-OLDEST_TESTS := tests/core tests/_utils tests/_fit tests/baselines tests/golden tests/hostile tests/properties \
-	tests/contracts/test_estimator_checks.py \
-	$(addprefix tests/test_,$(addsuffix .py,classifier classifier_cv mixture semi_supervised regressions model_file))
-
-.PHONY: help demo test test-slow test-oldest test-hostile test-fuzz lint coverage mutation bench bench-choosing bench-clustering bench-scale docs reproduce clean
+.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile test-fuzz lint hooks coverage mutation bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 .venv/.made:
 	$(PYTHON) -m venv .venv
@@ -26,11 +30,18 @@ help:  ## this list
 	@touch $@
 
 # the lower bounds of pyproject.toml as pins, in an environment of their own; scikit-learn 1.6 is too old for pytest 9
-.venv-oldest/.made: pyproject.toml tools/oldest.py
+.venv-oldest/.made: pyproject.toml tests/core_requirements.txt tools/oldest.py
 	$(PYTHON) -m venv .venv-oldest
-	.venv-oldest/bin/python tools/oldest.py > .venv-oldest/pins.txt
-	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --only-binary numpy,scipy,scikit-learn,pandas \
-		-c .venv-oldest/pins.txt --editable ".[data,model]" hypothesis mpmath polars pyarrow "pytest<9" pytest-xdist statsmodels
+	$(OLDEST) tools/oldest.py > .venv-oldest/pins.txt
+	$(OLDEST) -m pip install --quiet --disable-pip-version-check --only-binary numpy,scipy,scikit-learn,pandas \
+		-c .venv-oldest/pins.txt --editable ".[data,model]" -r tests/core_requirements.txt polars "pytest<9"
+	@touch $@
+
+# wheels only: what has none for a free-threaded Python is not worth compiling for a test
+.venv-free-threaded/.made: pyproject.toml tests/core_requirements.txt
+	$(PYTHON) -m venv .venv-free-threaded
+	$(FREE_THREADED) -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(FREE_THREADED) -m pip install --quiet --only-binary :all: --editable ".[data,model]" -r tests/core_requirements.txt
 	@touch $@
 
 demo: .venv/.has-demo  ## the digits: OPGD beside the usual choices, in a table, a picture and a report
@@ -43,8 +54,11 @@ test-slow: .venv/.has-test  ## the tests and the long proofs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow or not slow"
 
 test-oldest: .venv-oldest/.made  ## core and estimators with the oldest supported numpy, scipy and scikit-learn
-	.venv-oldest/bin/python -m pip list | grep -iE "^(numpy|scipy|scikit-learn) "
-	.venv-oldest/bin/python -m pytest -n auto --dist worksteal -p no:cacheprovider $(OLDEST_TESTS)
+	$(OLDEST) -m pip list | grep -iE "^(numpy|scipy|scikit-learn) "
+	$(OLDEST) -m pytest -n auto --dist worksteal -p no:cacheprovider @tests/core.txt
+
+test-free-threaded: .venv-free-threaded/.made  ## core and estimators, for a PYTHON without a global lock
+	$(FREE_THREADED) -m pytest -n auto --dist worksteal -p no:cacheprovider @tests/core.txt
 
 test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
 	$(BIN)/python -m tests.hostile
@@ -58,6 +72,10 @@ lint: .venv/.has-lint  ## style, types and imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
+	$(BIN)/python tools/check_schemas.py
+
+hooks: .venv/.has-lint  ## the hooks of pre-commit, for all files
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pre-commit run --all-files --show-diff-on-failure
 
 coverage: .venv/.has-dev  ## branches that the tests take, by part of the package (long)
 	$(BIN)/python -m pytest --cov --cov-report= -p no:cacheprovider
@@ -69,6 +87,10 @@ mutation: .venv/.has-test  ## small changes of the core's formulas that its test
 bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
+bench-check: .venv/.has-bench  ## two of these, compared with the committed ratios
+	$(BIN)/python -m benchmarks kernel memory --save build/benchmarks
+	$(BIN)/python tools/compare_benchmarks.py build/benchmarks
+
 bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
 	$(BIN)/python -m benchmarks selection speed calibration decisions
 
@@ -78,13 +100,21 @@ bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few lab
 bench-scale: .venv/.has-bench  ## threads, peers, growth, rows on disk, passes, Dask (long; 13 GB of disk, 6 of memory)
 	$(BIN)/python -m benchmarks threads peers growth larger files passes dask
 
-docs: .venv/.has-docs  ## the documentation, into docs/_build/html
+docs: .venv/.has-docs  ## the documentation with the results of its code, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
 
 reproduce: .venv/.has-reproduce  ## the paper's experiments into results/ (about an hour; go on after an interrupt)
 	$(BIN)/opgd reproduce all --out results
 	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out results
 
+dist: .venv/.has-dist  ## source distribution and wheel, into dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
+check-dist:  ## the wheel with each extra, and the tests of the source distribution, in new environments (long)
+	$(PYTHON) tools/check_dist.py dist
+
 clean:  ## remove the environment and everything made
-	rm -rf .venv .venv-oldest demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-oldest .venv-free-threaded demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

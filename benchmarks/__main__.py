@@ -12,6 +12,7 @@ from benchmarks import (
     calibration,
     choosing,
     cluster,
+    cluster_selection,
     clustering,
     clusters,
     decisions,
@@ -85,6 +86,7 @@ SCALED_SECTIONS: dict[str, ScaledSection] = {
     "files": files.run,
     "passes": passes.run,
     "dask": cluster.run,
+    "dask-selection": cluster_selection.run,
     "missing-size": missing.show_missing_size,
 }
 LONG = [

@@ -60,12 +60,14 @@ class Size:
 
     n_rows: int
     block_rows: int
+    recipe: Recipe = RECIPE
 
     def born_there(self, blocks_per_part: int) -> tuple[Any, Any]:
         """Dask arrays of rows and labels, which the workers make themselves."""
         import dask.array as da
 
         block_rows, part_rows = self.block_rows, blocks_per_part * self.block_rows
+        recipe = self.recipe
         starts = range(0, self.n_rows, part_rows)
         lengths = tuple(min(part_rows, self.n_rows - first) for first in starts)
 
@@ -74,13 +76,13 @@ class Size:
             return n_rows, block_rows, number * blocks_per_part
 
         def rows(block_info: Any = None) -> AnyArray:
-            return RECIPE.made(*part(block_info))[0]
+            return recipe.made(*part(block_info))[0]
 
         def labels(block_info: Any = None) -> IntArray:
-            return RECIPE.made_labels(*part(block_info))
+            return recipe.made_labels(*part(block_info))
 
-        no_rows, no_labels = np.empty((0, 0), RECIPE.dtype), np.empty(0, np.intp)
-        chunks = (lengths, (RECIPE.n_columns,))
+        no_rows, no_labels = np.empty((0, 0), recipe.dtype), np.empty(0, np.intp)
+        chunks = (lengths, (recipe.n_columns,))
         return (
             da.map_blocks(rows, chunks=chunks, dtype=no_rows.dtype, meta=no_rows),
             da.map_blocks(labels, chunks=(lengths,), dtype=no_labels.dtype, meta=no_labels),
@@ -116,12 +118,12 @@ def here(size: Size) -> Reference:
 
 
 @contextmanager
-def cluster(memory_limit: Any) -> Iterator[Any]:
+def cluster(memory_limit: Any, n_workers: int = N_WORKERS) -> Iterator[Any]:
     """Workers of one thread each, which only this machine can reach."""
     from opgd.dask import local_client
 
     with local_client(
-        N_WORKERS, memory_limit=memory_limit, silence_logs=logging.CRITICAL
+        n_workers, memory_limit=memory_limit, silence_logs=logging.CRITICAL
     ) as client:
         yield client
 
@@ -156,7 +158,7 @@ def engine_of(X: Any, y: Any) -> Engine:
 class Killed:
     """A fit in the middle of which a worker was killed."""
 
-    model: OPGDClassifier
+    model: Any
     after: float  # seconds until then
     seconds: float  # of the whole fit
 
@@ -165,7 +167,7 @@ class Killed:
         return self.after < self.seconds
 
 
-def fit_with_a_death(client: Any, X: Any, y: Any, delay: float) -> Killed:
+def fit_with_a_death(client: Any, fit: Callable[[], Any], delay: float) -> Killed:
     """Kill one of our own workers `delay` seconds after the fit began."""
     victim = next(iter(client.run(os.getpid).values()))
     begin, times = time.perf_counter(), []
@@ -176,7 +178,7 @@ def fit_with_a_death(client: Any, X: Any, y: Any, delay: float) -> Killed:
 
     timer = threading.Timer(delay, kill)
     timer.start()
-    seconds, model = timed(lambda: fitted(X, y))
+    seconds, model = timed(fit)
     timer.join()
     return Killed(model, times[0], seconds)
 
@@ -218,7 +220,7 @@ def check_agreement(checks: Checks, reference: Reference, size: Size) -> None:
         checks.note("seconds of a fit, two threads here", f"{reference.seconds:.1f}")
         checks.note("seconds of a fit, two workers", f"{seconds:.1f}")
         checks.add("ratio", ratio, MOST_RATIO)
-        killed = fit_with_a_death(client, X, y, seconds / 2)
+        killed = fit_with_a_death(client, lambda: fitted(X, y), seconds / 2)
         what = f"fitted value, a worker killed after {killed.after:.1f} of {killed.seconds:.1f} s"
         checks.add(what, _off(killed.model, reference), SAME_FIT)
         if not killed.in_the_middle:

@@ -30,7 +30,7 @@ class PeakOwnMemory(PeakMemory):
     """Resident memory without pages of files, which the system takes back whenever it likes."""
 
     def _sample(self) -> int:
-        lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+        lines = dict(line.split(":", 1) for line in STATUS.read_text(encoding="utf-8").splitlines())
         kilobytes = [int(lines[name].split()[0]) for name in ("RssAnon", "RssShmem")]
         return 1024 * sum(kilobytes)
 

@@ -1,6 +1,7 @@
 """Sphinx settings. Nothing here needs a network, but for data sets that are not on this machine."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,20 @@ from sphinx_gallery.sorting import ExplicitOrder
 import opgd
 from opgd.datasets import DatasetUnavailableError, load_dataset
 
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # for docs._ext
+
 project = "opgd"
 author = "The opgd developers"
 copyright = f"2026, {author}"
 version = release = opgd.__version__
 
 extensions = [
+    "docs._ext.api_pages",
+    "docs._ext.check_links",
+    "docs._ext.display_figures",
+    "docs._ext.executed",
+    "docs._ext.live_report",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -24,12 +33,24 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 
+executed_files = {
+    "user_guide/real_tables": ["tests/messy/customers.csv", "tests/messy/new_customers.csv"]
+}
+
+executed_keep = {"user_guide/report": ["digits.html"]}
+
+templates_path = ["_templates"]
+
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 
+default_role = "py:obj"  # names in docstrings are code, and links if there is a page
+nitpicky = True
+nitpick_ignore_regex = [("py:obj", ".*")]  # arguments and names of other packages
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the docstrings say it better
 autodoc_member_order = "bysource"
-numpydoc_show_class_members = False  # api.md names those worth reading
+numpydoc_show_class_members = False  # they follow, in full
 
 html_theme = "pydata_sphinx_theme"
 html_title = "opgd"
@@ -40,15 +61,21 @@ html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 5,
+    "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-alone = ["index", "changelog", "api", "coming_from", "results", "the_paper_and_the_code"]
-alone += ["benchmarks", "contributing", "architecture", "extending", "gallery/index"]
-html_sidebars = {page: [] for page in alone}  # pages that have no neighbors to list
+DOCS = ROOT / "docs"
+guide = (DOCS / "user_guide" / "index.md").read_text("utf-8")
+# pages that have no neighbors to list; those that the guide lists have its sidebar
+alone = {path.stem for path in DOCS.glob("*.md")} - {
+    "api",
+    *re.findall(r"^\.\./(\w+)$", guide, re.M),
+}
+html_sidebars = {page: [] for page in [*sorted(alone), "gallery/index"]}
 
-EXAMPLES = Path(__file__).parents[1] / "examples" / "gallery"
+EXAMPLES = ROOT / "examples" / "gallery"
 ORDER = ["digits", "confusion", "vowel", "satellite", "two_classes", "subclasses", "loadings"]
 ORDER += [
     "features",
@@ -88,6 +115,8 @@ sphinx_gallery_conf = {
     # those without their data are shown and not run
     "filename_pattern": rf"plot_(?!(?:{'|'.join(name[5:] for name in MISSING) or '-'})\.py)",
     "within_subsection_order": ExplicitOrder([*(f"plot_{name}.py" for name in ORDER), "*"]),
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("opgd",),
     "download_all_examples": False,
     "capture_repr": (),
     "image_srcset": ["2x"],
@@ -107,13 +136,5 @@ def say_what_is_missing(_app: Any, docname: str, source: list[str]) -> None:
         source[0] = f"{title}\n{line}\n\n.. note:: {said}\n{rest}"
 
 
-def escape_shapes(
-    _app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
-) -> None:
-    """In a shape such as (n_components_, 2) the underscore belongs to a name and makes no link."""
-    lines[:] = [re.sub(r"\b(n_\w+)_(?=[,)])", r"\1\\_", line) for line in lines]
-
-
 def setup(app: Any) -> None:
-    app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
     app.connect("source-read", say_what_is_missing)

@@ -88,11 +88,17 @@ def test_model_files_keep_class_weights(rare, tmp_path):
     assert load_model(tmp_path / "model").class_weight == {"malignant": 4}
 
 
-def test_dask_input_with_class_weight_is_refused(rare):
+@pytest.mark.parametrize("class_weight", ["balanced", {"malignant": 4}])
+def test_class_weights_of_dask_input_are_those_in_memory(class_weight, rare, rng):
     da = pytest.importorskip("dask.array")
-    X = da.from_array(rare[0])
-    with pytest.raises(ValueError, match="sample_weight"):
-        OPGDClassifier(class_weight="balanced").fit(X, rare[1])
+    X, y = rare
+    weights = rng.integers(0, 3, len(y)).astype(float)
+    here, there = (
+        OPGDClassifier(class_weight=class_weight, tol=1e-8).fit(samples, y, weights)
+        for samples in (X, da.from_array(X, chunks=(100, -1)))
+    )
+    assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, rel=1e-6)
+    np.testing.assert_allclose(there.priors_, here.priors_, rtol=1e-12)
 
 
 # scores of the estimator with cross-validation

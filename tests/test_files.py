@@ -67,7 +67,7 @@ def test_values_stay_in_a_file_without_a_name(folder, tmp_path):
     assert not X.to_numpy().flags.writeable
     assert np.shares_memory(X.to_numpy(), np.asarray(X))
     maps = Path("/proc/self/maps")
-    assert not maps.exists() or str(cache) in maps.read_text()
+    assert not maps.exists() or str(cache) in maps.read_text(encoding="utf-8")
     OPGDMixture(2, random_state=0).fit(X)
 
 

@@ -131,9 +131,17 @@ def test_labels_of_weight_zero_only_are_no_labels(wine):
 
 
 @IGNORE_DATA
-@pytest.mark.parametrize(("name", "draw"), [("texture", 0), ("texture", 1), ("opt_digits", 0)])
-def test_unlabeled_rows_bring_more_than_shrinking(name, draw, load):
+@pytest.mark.parametrize(
+    ("name", "draw", "step"),
+    [
+        ("texture", 0, 5),
+        pytest.param("texture", 1, 1, marks=pytest.mark.slow),
+        pytest.param("opt_digits", 0, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_unlabeled_rows_bring_more_than_shrinking(name, draw, step, load):
     X, y, _ = load(name)
+    X, y = X[::step], y[::step]
     few = five_of_each(y, np.random.default_rng(draw))
     free = few == None  # noqa: E711
     model = OPGDSemiSupervised(max_iter=100, tol=1e-4).fit(X, few)
@@ -331,6 +339,11 @@ def test_unlabeled_rows_get_what_would_be_predicted(iris):
 # --- ways to say "unlabeled" -----------------------------------------------------------------
 
 
+def quick(**parameters):
+    """Without trials and with one start: what is asked is which rows have labels."""
+    return OPGDSemiSupervised(init="lda", calibrate=False, **parameters)
+
+
 def spelled(few, names, missing):
     """Names instead of codes, and something else instead of -1."""
     return [missing if k < 0 else names[k] for k in few]
@@ -374,8 +387,8 @@ SPELLINGS = {
 def test_every_way_to_leave_out_a_word_gives_the_same_fit(how, iris):
     X, y = iris
     few = some_of(y)
-    expected = OPGDSemiSupervised().fit(X, few)
-    model = OPGDSemiSupervised().fit(X, SPELLINGS[how](few))
+    expected = quick().fit(X, few)
+    model = quick().fit(X, SPELLINGS[how](few))
     assert model.classes_.dtype.kind == "U"
     assert list(model.classes_) == ["a", "b", "c"]
     assert np.array_equal(model.components_, expected.components_)
@@ -403,8 +416,8 @@ def test_every_way_to_leave_out_a_number_gives_the_same_fit(how, iris):
     X, y = iris
     few = some_of(y)
     make, dtype = NUMBERS[how]
-    expected = OPGDSemiSupervised().fit(X, few)
-    model = OPGDSemiSupervised().fit(X, make(few))
+    expected = quick().fit(X, few)
+    model = quick().fit(X, make(few))
     assert np.array_equal(model.components_, expected.components_)
     assert np.array_equal(model.transduction_, expected.transduction_)
     assert model.classes_.dtype == model.predict(X).dtype == dtype
@@ -423,9 +436,9 @@ FLAGS = {
 def test_every_way_to_leave_out_a_flag_gives_the_same_fit(how, iris):
     X, y = iris[0][:100], iris[1][:100]
     few = some_of(y)
-    model = OPGDSemiSupervised().fit(X, FLAGS[how](few))
+    model = quick().fit(X, FLAGS[how](few))
     assert model.classes_.dtype == model.predict(X).dtype == bool
-    assert np.array_equal(model.components_, OPGDSemiSupervised().fit(X, few).components_)
+    assert np.array_equal(model.components_, quick().fit(X, few).components_)
 
 
 @pytest.mark.parametrize(
@@ -444,23 +457,23 @@ def test_every_way_to_leave_out_a_flag_gives_the_same_fit(how, iris):
 def test_what_stands_for_a_missing_label_can_be_said(unlabeled, make, iris):
     X, y = iris
     few = some_of(y)
-    model = OPGDSemiSupervised(unlabeled=unlabeled).fit(X, make(few))
-    assert np.array_equal(model.components_, OPGDSemiSupervised().fit(X, few).components_)
+    model = quick(unlabeled=unlabeled).fit(X, make(few))
+    assert np.array_equal(model.components_, quick().fit(X, few).components_)
     assert len(model.classes_) == 3
 
 
 def test_minus_one_is_a_class_where_something_else_is_missing(iris):
     X, y = iris
     labels = np.where(some_of(y) < 0, 99, y - 1)
-    model = OPGDSemiSupervised(unlabeled=99).fit(X, labels)
+    model = quick(unlabeled=99).fit(X, labels)
     assert list(model.classes_) == [-1, 0, 1]
-    flags = OPGDSemiSupervised(unlabeled="?").fit(X, np.where(y == 0, -1, 1))
+    flags = quick(unlabeled="?").fit(X, np.where(y == 0, -1, 1))
     assert list(flags.classes_) == [-1, 1]
 
 
 def test_a_flag_is_no_number_that_stands_for_missing(iris):
     X, y = iris
-    model = OPGDSemiSupervised(unlabeled=0).fit(X, y == 1)
+    model = quick(unlabeled=0).fit(X, y == 1)
     assert list(model.classes_) == [False, True]
 
 
@@ -468,15 +481,15 @@ def test_a_flag_is_no_number_that_stands_for_missing(iris):
 def test_missing_labels_that_numpy_made_words_are_not_a_class_unsaid(missing, iris):
     X, y = iris
     with pytest.raises((ValueError, DataWarning), match=f"{missing}"):
-        OPGDSemiSupervised().fit(X, np.array(in_words(missing)(some_of(y))))
+        quick().fit(X, np.array(in_words(missing)(some_of(y))))
 
 
 def test_classes_are_sorted_whatever_comes_first(iris):
     X, y = iris
     few = some_of(y)
-    words = OPGDSemiSupervised().fit(X, spelled(few, ["pear", "apple", "fig"], None))
+    words = quick().fit(X, spelled(few, ["pear", "apple", "fig"], None))
     assert list(words.classes_) == ["apple", "fig", "pear"]
-    numbers = OPGDSemiSupervised().fit(X, np.array([7, -5, 1000, -1])[few])
+    numbers = quick().fit(X, np.array([7, -5, 1000, -1])[few])
     assert list(numbers.classes_) == [-5, 7, 1000]
     assert np.mean(words.transduction_ == np.array(["pear", "apple", "fig"])[y]) > 0.9
     assert np.mean(numbers.transduction_ == np.array([7, -5, 1000])[y]) > 0.9
@@ -500,7 +513,7 @@ def test_classes_are_sorted_whatever_comes_first(iris):
 def test_labels_that_cannot_be(make, message, iris):
     X, y = iris
     with pytest.raises(ValueError, match=message):
-        OPGDSemiSupervised().fit(X, make(some_of(y)))
+        quick().fit(X, make(some_of(y)))
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
@@ -508,17 +521,17 @@ def test_other_missing_labels_than_those_said_are_refused_in_words(missing, iris
     labels = np.array(in_words(missing)(some_of(iris[1])), dtype=object)
     labels[1] = "?"
     with pytest.raises(ValueError, match="label"):
-        OPGDSemiSupervised(unlabeled="?").fit(iris[0], labels)
+        quick(unlabeled="?").fit(iris[0], labels)
 
 
 @pytest.mark.parametrize("missing", [-1, np.nan])
 def test_a_column_of_labels_is_taken_with_scikit_learns_warning(missing, iris):
     X, few = iris[0], some_of(iris[1])
     column = np.where(few < 0, missing, few)[:, None]
-    expected = OPGDSemiSupervised().fit(X, few)
+    expected = quick().fit(X, few)
     for given in (column, pd.DataFrame(column)):
         with pytest.warns(DataConversionWarning, match="column-vector"):
-            model = OPGDSemiSupervised().fit(X, given)
+            model = quick().fit(X, given)
         assert np.array_equal(model.transduction_, expected.transduction_)
 
 
@@ -586,7 +599,7 @@ def test_weight_two_is_the_row_twice_and_weight_zero_no_row(settings, wine, rng)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_weight_three_is_the_row_thrice_for_the_end_of_the_rounds():
     model = OPGDSemiSupervised(n_rounds=20, max_iter=0)
-    for seed in range(150, 160):
+    for seed in range(150, 154):
         rng = np.random.default_rng(seed)
         (X, few), counts = noisy_problem(rng), rng.integers(1, 6, 120)
         weighted = clone(model).fit(X, few, sample_weight=counts)
@@ -646,7 +659,14 @@ WITH_AND_WITHOUT_TRIALS = pytest.mark.parametrize(
 
 @BOTH_FORMS
 @WITH_AND_WITHOUT_TRIALS
-@pytest.mark.parametrize("name", ["wine", "seeds", "iris"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "iris",
+        pytest.param("wine", marks=pytest.mark.slow),
+        pytest.param("seeds", marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_depends_on_units_origin_order_or_basis(
     name, calibrate, atol, covariance_type, load, rng
 ):
@@ -692,7 +712,8 @@ def test_rows_sphered_once_or_block_by_block(offset, wine, monkeypatch):
     once = OPGDSemiSupervised(init="lda").fit(X, few)
     monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
     blocks = OPGDSemiSupervised(init="lda").fit(X, few)
-    np.testing.assert_allclose(blocks.predict_proba(X), once.predict_proba(X), atol=1e-5)
+    # as far as searches that end a little earlier or later agree
+    np.testing.assert_allclose(blocks.predict_proba(X), once.predict_proba(X), atol=1e-4)
 
 
 def test_single_precision_stays_close_and_is_kept(wine):

@@ -17,7 +17,6 @@ from opgd._fit.sparse_loadings import remove_loadings
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
-from opgd._utils.labels import encode_known_labels, encode_labels
 from opgd._utils.validation import (
     check_choice,
     check_class_weight,
@@ -62,16 +61,20 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         Number of components, from 1 to n_features. None means
         ``min(n_features, max(2, n_classes - 1))``, or the number of components in `init` if it is
         an array. The number is reduced to the number of dimensions that the samples span, with a
-        warning if `n_components` was set.
+        warning if `n_components` was set. Set 2 for a plot; increase it, or use `OPGDClassifierCV`,
+        when the test error matters more than the number of components.
     n_subclasses : int, dict or "auto", default=1
         Number of Gaussians per class: one number for all classes, or a dict mapping labels to
         numbers (missing labels get 1). Use more than one when classes have several modes. Each
         class is split by k-means, its density is the mixture of its Gaussians, and their
         covariances are shrunk slightly toward their pooled covariance. "auto" selects the number
         for each class by a penalized likelihood, up to 8 and up to one Gaussian per
-        ``2 * (d + 1)`` samples, where d is the number of dimensions that the samples span.
+        :math:`2 (d + 1)` samples, where :math:`d` is the number of dimensions that the samples
+        span.
     covariance_type : {"diag", "full"}, default="diag"
-        Covariances of the projected Gaussians: diagonal (as in the paper) or full.
+        Covariances of the projected Gaussians: diagonal (as in the paper) or full. Use "full" when
+        scores are clearly correlated within classes, or when probabilities matter; it needs more
+        samples per class.
     shrinkage : float or "auto", default=0.0
         Weight of the pooled covariance in each class covariance, from 0 (none) to 1 (all classes
         have the pooled covariance). Increase it when classes have few samples. "auto" estimates, in
@@ -89,7 +92,8 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     sparsity : float or int, default=0.0
         How many loadings are zero. A float is the share of features that are removed, from 0 (none)
         to below 1; an int is the number of features that are kept, of all components or of each
-        one, by `sparsity_type`. `OPGDClassifierCV` selects the number of features.
+        one, by `sparsity_type`. `OPGDClassifierCV` selects the number of features. Set it when
+        measuring features is expensive, or when components should be interpreted.
     sparsity_type : {"features", "loadings"}, default="features"
         What `sparsity` removes:
 
@@ -101,16 +105,20 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
           components without sparsity, the loadings that matter least are removed step by step, and
           those that are left are optimized again.
 
+        Use "features" to measure less, and "loadings" to name the components.
+
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
-        indexed by class label.
+        indexed by class label. Set them when the classes are more or less frequent where the model
+        is used than among the training samples.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class, as in scikit-learn: a dict {label: weight}, where
         missing labels have weight 1, or "balanced" for weights inversely proportional to the
         frequencies of the classes. With ``priors=None``, the prior probabilities are the weighted
         frequencies, so that "balanced" makes them equal; priors that are passed are used as they
         are. Predicted probabilities refer to the weighted classes; to decide by costs, pass them
-        to `predict` instead.
+        to `predict` instead. Use it when rare classes should influence the components as much as
+        frequent ones.
     init : str, sequence of str or array-like, default="auto"
         Initial components:
 
@@ -125,18 +133,24 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         - "random": random directions;
         - sequence of names other than "auto": ten iterations from each, continued from the best;
         - array-like of shape (n_components, n_features): the components themselves.
+
+        Set an array to start from known components, "lda" for a quick fit, and "paper" to repeat
+        the paper.
     n_init : int, default=1
         Number of searches, of which the best is kept. All but the first start from random
         components. Increase it when the result depends on the initialization.
     max_iter : int, default=500
         Maximum number of iterations of each search. With 0 the initial components are kept.
+        Increase it after a `ConvergenceWarning`.
     tol : float, default=1e-6
         A search has converged when no entry of the gradient of the mean log posterior, in whitened
-        coordinates, exceeds `tol` in absolute value.
+        coordinates, exceeds `tol` in absolute value. Increase it, for example to 1e-3, for quick
+        fits to many samples; decrease it to compare optima.
     warm_start : bool, default=False
-        Whether to start from the components of the previous fit, if they have the same shape.
+        Whether to start from the components of the previous fit, if they have the same shape. Set
+        it to refit to slightly changed samples or parameters.
     random_state : int, RandomState instance or None, default=None
-        Seed of random initial components.
+        Seed of random initial components. Set it for reproducible results if starts are random.
     subsample : bool, default=True
         Whether the search may use subsamples. With ``init="auto"`` the first iterations of every
         start run on a quarter of the samples, or on 1,000 if that is more. With 100,000 samples or
@@ -144,11 +158,14 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         on all samples. Each iteration on all samples is then a search on a subsample of at most a
         quarter of the data, drawn by the losses at the current components. `tol` refers to all
         samples. The subsamples are deterministic. Searches need fewer passes over the data, but may
-        end in a different local optimum.
+        end in a different local optimum. Set it to False to compare searches on exactly the same
+        samples.
     n_jobs : int, default=None
-        Number of threads; the result does not depend on it. None means 1, -1 all cores.
+        Number of threads; the result does not depend on it. None means 1, -1 all cores. Set it when
+        a fit takes longer than a few seconds.
     verbose : int, default=0
-        If positive, print the log-likelihood every ``verbose`` iterations.
+        If positive, print the log-likelihood every ``verbose`` iterations. Set it to follow a long
+        fit.
 
     Attributes
     ----------
@@ -166,7 +183,8 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     means_ : ndarray of shape (n_gaussians, n_features)
         Means of the Gaussians.
     covariances_ : ndarray of shape (n_gaussians, n_features, n_features)
-        Covariances of the Gaussians (divided by n_k, not n_k - 1), after shrinkage and ridge.
+        Covariances of the Gaussians (with divisor :math:`n_k`, not :math:`n_k - 1`), after
+        shrinkage and ridge.
     projected_means_ : ndarray of shape (n_gaussians, n_components_)
         Means of the projected Gaussians, in the units of `transform`.
     projected_variances_ : ndarray of shape (n_gaussians, n_components_)
@@ -204,6 +222,17 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features seen during `fit`. Defined only if all names are strings.
+
+    Notes
+    -----
+    With `shrinkage` :math:`s`, `ridge` :math:`r` and the pooled within-class covariance
+    :math:`\Sigma_W` of :math:`p` standardized features, class covariances are regularized in two
+    steps:
+
+    .. math::
+
+        \Sigma_k \leftarrow (1 - s)\,\Sigma_k + s\,\Sigma_W, \qquad
+        \Sigma_k \leftarrow (1 - r)\,\Sigma_k + r\,\frac{\operatorname{tr} \Sigma_W}{p}\,I.
 
     References
     ----------
@@ -336,20 +365,12 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
         """Return an engine over the samples with positive weight, and the class labels."""
         if is_lazy(X):
-            from opgd._dask.inputs import validate_dask_input
-
-            if y is None:
-                raise ValueError(
-                    "This estimator requires y to be passed, but the target y is None."
-                )
-            if self.class_weight is not None:
-                raise ValueError(
-                    "class_weight is not supported for Dask input; pass sample_weight instead."
-                )
-            rows = validate_dask_input(
-                self, X, y, sample_weight, encode_labels, encode_known_labels
-            )
-            return rows.engine, rows.classes
+            rows = self._check_dask_labeled(X, y, sample_weight)
+            if self.class_weight is None:
+                return rows.engine, rows.classes
+            counts = rows.engine.count_classes(len(rows.classes))
+            factors = check_class_weight(self.class_weight, rows.classes, counts)
+            return rows.engine.weigh_by_class(factors), rows.classes
         X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         counts = np.bincount(codes, weights, len(classes)).astype(np.float64)
         factors = check_class_weight(self.class_weight, classes, counts)

@@ -12,12 +12,19 @@ from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._base.support import StableSupportMixin
+from opgd._dask.lazy import is_lazy
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.best_estimator import BestEstimatorMixin
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Sample, make_folds
 from opgd._model_selection.held_out import collect_held_out
-from opgd._model_selection.inputs import list_values, make_sample, make_splits, thin_counts
+from opgd._model_selection.inputs import (
+    list_values,
+    make_lazy_sample,
+    make_sample,
+    make_splits,
+    thin_counts,
+)
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.results import tabulate
 from opgd._model_selection.routing import make_router, route_metadata
@@ -89,21 +96,24 @@ class OPGDClassifierCV(
         perfectly separated, or once three successive numbers of components have improved neither
         the error nor the log-loss on held-out samples. If numbers are given, only these are
         candidates: LDA is tried with those up to ``n_classes - 1``, RDA only if n_features is among
-        them.
+        them. Pass 2 for a model that can be plotted, or small numbers for a quick search.
     shrinkage : float, "auto" or sequence of these, default=None
         Values to try; see `OPGDClassifier`. Given values are tried in all combinations with those
         of the other parameters. None selects among 0, 0.1, 0.3 and 0.6. RDA is tried with these
-        values, 0.9 and given values in any case.
+        values, 0.9 and given values in any case. Pass a value to save time, or 0 for the method of
+        the paper.
     ridge : float, "auto" or sequence of these, default=None
-        Values to try; see `OPGDClassifier`. None selects among "auto", 0.05 and 0.2.
+        Values to try; see `OPGDClassifier`. None selects among "auto", 0.05 and 0.2. Pass larger
+        values when there are fewer samples than features, and 0 for the method of the paper.
     n_subclasses : int, "auto", dict or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None tries 1, 2, 4, 8, 16 and 32 Gaussians per class
         until three successive numbers bring no improvement; a class has at most one Gaussian for
-        four of its samples. Pass 1 for one Gaussian per class. LDA, with one Gaussian per class,
-        is a candidate in any case.
+        four of its samples. Pass 1 for one Gaussian per class and a quicker search. LDA, with one
+        Gaussian per class, is a candidate in any case.
     covariance_type : {"diag", "full"} or sequence of these, default=None
         Values to try; see `OPGDClassifier`. None tries "full" for the best model with "diag". RDA,
-        which has full covariances on all components, is a candidate in any case.
+        which has full covariances on all components, is a candidate in any case. Pass "diag" for a
+        quicker search, and for components that are determined one by one.
     sparsity : None, "auto", float, int or sequence of numbers, default=None
         How many features to use. None uses all of them. A float is the share of features that are
         removed, an int the number of features that are kept; see `OPGDClassifier`. "auto" tries
@@ -112,42 +122,52 @@ class OPGDClassifierCV(
         is selected whose score and Brier score are within half a standard error of the best ones,
         with ``rule="one_se"`` a whole one. Features are ordered on the training samples of each
         split, so that held-out samples do not take part in the selection. `sparsity_path_` has the
-        results.
+        results. Set "auto" when fewer features would be worth a slightly larger error.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
         except that "f1", "f1_macro" and "average_precision", which depend on the shares of
-        the classes, are computed without them.
+        the classes, are computed without them. Use it when rare classes should influence the
+        components as much as frequent ones.
     cv : int, float, splitter or iterable of splits, default=5
         Cross-validation scheme. An int is the number of stratified folds; a float between 0 and 1
         is the fraction of samples in a single stratified validation set (as in the paper). A
-        splitter or an iterable of (train, test) indices is used as in `GridSearchCV`.
+        splitter or an iterable of (train, test) indices is used as in `GridSearchCV`. Pass a
+        splitter for groups or time series, a float for a quick search, and 10 when samples are few.
+        With Dask input, the splits are those of the same samples in memory; see the guide on large
+        data.
     scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
         accuracy. "accuracy", "balanced_accuracy", "f1" (of the second class of two), "f1_macro",
         "average_precision" (of the second class of two, or the mean over all classes) and
-        "neg_log_loss" are weighted and need no further predictions.
+        "neg_log_loss" are weighted and need no further predictions; Dask input needs one of these.
+        Change it when probabilities matter ("neg_log_loss") or when classes are imbalanced
+        ("balanced_accuracy", "average_precision").
     calibrate : bool, default=True
         Whether to fit the temperature and the background on held-out samples. Calibration usually
         improves the predicted probabilities. A predicted class changes only in favor of a class
         with a larger prior, and only if the difference of the two posteriors without background
-        is at most :math:`\varepsilon / (1 - \varepsilon)` times the difference of the priors.
+        is at most :math:`\varepsilon / (1 - \varepsilon)` times the difference of the priors. Set
+        it to False for the Gaussian posteriors themselves, or to calibrate by other samples.
     rule : {"best", "one_se"}, default="best"
         How to select a model. "best" selects the model with the highest mean score, except that
         fewer Gaussians are preferred within half a standard error of the best; ties are broken by
         lower log-loss, then by fewer parameters. "one_se" selects the model with the
         fewest parameters among those whose mean score is within one standard error of the best.
-        It also keeps fewer features, see `sparsity`.
+        It also keeps fewer features, see `sparsity`. Use "one_se" when a smaller model is worth a
+        slightly larger error.
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
-        None means 1; -1 means all cores.
+        None means 1; -1 means all cores. Set -1 unless the search is part of another one that runs
+        in parallel. With Dask input, the workers of its cluster are used.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing the validation set if `cv` is a float.
+        Seed for drawing the validation set if `cv` is a float. Set it for reproducible results in
+        this case.
     verbose : int, default=0
         If positive, show the progress on standard error, with the lowest error so far and the
         estimated time remaining: a bar in terminals and notebooks, a line every ten seconds in log
-        files.
+        files. Set it when a search takes longer than a minute.
 
     Attributes
     ----------
@@ -223,6 +243,7 @@ class OPGDClassifierCV(
     """Whether LDA and RDA are candidates."""
 
     _allow_missing = True
+    _fits_on_cluster = True
 
     def __init__(
         self,
@@ -267,7 +288,7 @@ class OPGDClassifierCV(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples.
+            Training samples. Dask arrays and data frames stay on the workers of their cluster.
         y : array-like of shape (n_samples,)
             Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -405,14 +426,32 @@ class OPGDClassifierCV(
         self, X: Any, y: Any, sample_weight: Any, routed: dict[str, dict[str, Any]]
     ) -> tuple[Sample, dict[str, Any]]:
         """Return the samples, and the metadata for the splitter."""
-        X, y = self._check_X_y(X, y)
-        weights = check_sample_weight(sample_weight, X)
-        if "sample_weight" in routed["score"]:
-            routed["score"]["sample_weight"] = weights
         default_splits = self.cv is None or isinstance(self.cv, Real)
-        sample, split_params = make_sample(X, y, weights, routed, drop_unweighted=default_splits)
+        if is_lazy(X):
+            self._check_scoring_of_dask_input()
+            sample, split_params = make_lazy_sample(
+                self._check_dask_labeled(X, y, sample_weight),
+                routed,
+                drop_unweighted=default_splits,
+            )
+        else:
+            X, y = self._check_X_y(X, y)
+            weights = check_sample_weight(sample_weight, X)
+            if "sample_weight" in routed["score"]:
+                routed["score"]["sample_weight"] = weights
+            sample, split_params = make_sample(
+                X, y, weights, routed, drop_unweighted=default_splits
+            )
         factors = check_class_weight(self.class_weight, sample.classes, sample.counts)
         return sample.weighted_by_class(factors), split_params
+
+    def _check_scoring_of_dask_input(self) -> None:
+        """Raise ValueError for scorers, which need samples in memory."""
+        if not is_quick(self.scoring):
+            names = ", ".join(repr(name) for name in (*METRICS, "neg_log_loss"))
+            raise ValueError(
+                f"With Dask input, scoring must be one of {names}, got {self.scoring!r}."
+            )
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()

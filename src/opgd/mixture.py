@@ -13,7 +13,7 @@ from opgd._base.gaussian import GaussianModel, describe_projection
 from opgd._base.mixture_density import MixtureDensityMixin
 from opgd._base.projection import ProjectionMixin
 from opgd._base.support import SupportMixin
-from opgd._dask.lazy import compute_eagerly, is_lazy, support_dask
+from opgd._dask.lazy import compute_eagerly, is_lazy, match_input_type
 from opgd._fit.cluster_numbers import list_numbers
 from opgd._fit.mixture_attributes import describe_fit, describe_mixture, describe_noise
 from opgd._fit.mixture_fit import MixtureSettings, Monitor
@@ -75,17 +75,21 @@ class OPGDMixture(
     n_clusters : int, iterable of int or "auto", default=2
         Number of clusters. Of several numbers, the best by `criterion` is selected. "auto" tries 1,
         2, ... until three numbers in turn are no better, but at most 20 clusters and at least 5
-        samples per cluster. A warning is issued if the choice is doubtful.
+        samples per cluster. A warning is issued if the choice is doubtful. Use "auto", or a range
+        that includes 1, when the number is not known.
     n_components : int, default=None
         Number of components of the projection. None means
-        ``min(n_features, max(2, n_clusters - 1))``.
+        ``min(n_features, max(2, n_clusters - 1))``. Set 2 for a plot of many clusters; increase it
+        when clusters overlap on the components but not in all features.
     covariance_type : {"diag", "full"}, default="diag"
-        Covariances of the projected Gaussians: diagonal (as in the paper) or full.
+        Covariances of the projected Gaussians: diagonal (as in the paper) or full. Use "full" when
+        clusters are elongated in different directions of the projection.
     metric : {"covariance", "identity"}, default="covariance"
         Metric :math:`M` in which components should be orthonormal. With "covariance" the scores are
         uncorrelated with unit variance, and the result does not depend on the units and origins of
         the features (nor on any invertible linear map of them, if `init` is labels or
         responsibilities). "identity" is the paper's :math:`V^\top V = I` on the features as given.
+        Use "identity" to repeat the paper, with features in the same units.
     orthogonality : float, default=1.0
         Weight :math:`\lambda` of the penalty, per sample; the paper's :math:`\lambda = n`
         corresponds to 1. Increase it if components are too similar.
@@ -103,67 +107,80 @@ class OPGDMixture(
           by the likelihood of Gaussians with their own covariances (not if `regularization` is 0).
           The highest likelihood is kept.
 
-        Except with a fitted mixture, EM uses at most 20,000 samples, spaced evenly by weight.
+        Except with a fitted mixture, EM uses at most 20,000 samples, spaced evenly by weight. Pass
+        labels or a fitted mixture to refine a clustering that you have; the result depends on the
+        first mixture more than on anything else.
     components_init : array-like of shape (n_components, n_features), default=None
         Initial components. None means the LDA components of the clusters of the first mixture,
-        followed by the directions in which their variances differ most.
+        followed by the directions in which their variances differ most. Set it to start from
+        components of another method.
     n_init : int, default=1
         Number of k-means initializations (three times as many with ``init="auto"``), of which the
-        one with the highest likelihood after EM is kept.
+        one with the highest likelihood after EM is kept. Increase it when different values of
+        `random_state` lead to different clusters.
     n_rounds : int, default=1
         Maximum number of rounds. Each round computes a projection for the current clusters and fits
         the mixture again. Rounds stop when no sample changes its cluster; the round with the
-        highest likelihood of the samples in all features is kept.
+        highest likelihood of the samples in all features is kept. Increase it when many samples
+        change their cluster (compare `initial_labels_` with `labels_`).
     shrinkage : float or "auto", default="auto"
         Weight of the pooled covariance in each cluster covariance while the projection is
         optimized, which prevents overfitting to the first mixture. "auto" estimates it for each
-        cluster; see `OPGDClassifier`.
+        cluster; see `OPGDClassifier`. Set 0 to repeat the paper, or when clusters have many samples
+        per feature.
     regularization : float, default=1.0
         Strength of a weak prior on the covariances of clusters, whose scale comes from the data
         (Fraley & Raftery 2007). It keeps clusters from collapsing onto a few samples; with many
         samples its effect vanishes. With 0 there is no prior, and the first mixture has full
-        covariances fitted as in the paper.
+        covariances fitted as in the paper. Increase it when clusters of very few samples appear;
+        set 0 to repeat the paper.
     criterion : {"bic", "icl", "aic"}, default="bic"
-        Criterion for selecting among several numbers of clusters; lower is better.
+        Criterion for selecting among several numbers of clusters; lower is better. Use "icl" when
+        clusters should be well separated, and "aic" when the density matters more than the number
+        of clusters.
     merge : bool or int, default=False
         Whether clusters may consist of several Gaussians. `n_clusters` is then the number of
         Gaussians. Two clusters are merged, each time those that decrease the entropy of the cluster
         probabilities most (Baudry et al. 2010), as long as it decreases by 0.025 for each of their
         samples; or until an integer `merge` of clusters is left. It has no effect if `init` is
-        labels or responsibilities.
+        labels or responsibilities. Set it when clusters may be curved or skewed.
     noise : bool or float, default=False
         Whether samples may belong to no cluster. They have a uniform density on a box around all
         samples; its share is estimated, or given as a number from 0 to 1. A sample is noise if this
         density is higher than that of the clusters, with t distributions in place of Gaussians, so
         that heavy tails of clusters are not noise. The clusters are fitted to the other samples.
-        With noise, samples must not have missing values.
+        With noise, samples must not have missing values. Set it when a few samples are far from all
+        clusters, or form tiny ones.
     stability : bool, default=False
         Whether to fit each number of clusters to two random halves of the samples as well, and to
-        add the agreement of the two fits to `selection_`. It takes about twice as long.
+        add the agreement of the two fits to `selection_`. It takes about twice as long. Set it
+        before conclusions are drawn from the number of clusters.
     sparsity : float or int, default=0.0
         How many features are left out of all components: the share that is removed (a float from 0
         to below 1), or the number that is kept (an int). The features that separate the clusters of
         a first fit best, in the order of `OPGDClassifier`, are clustered again, with the same
         number of clusters. Densities and criteria then refer to these features; `selection_` has
-        those of the first fit.
+        those of the first fit. Set it when many features do not distinguish the clusters.
     max_iter : int, default=500
         Maximum number of iterations of the search for the projection. With 0 the initial components
-        are kept.
+        are kept. Increase it after a `ConvergenceWarning`.
     tol : float, default=1e-3
         The search has converged when no entry of the gradient of the mean objective exceeds `tol`
-        in absolute value.
+        in absolute value. Decrease it to compare optima.
     random_state : int, RandomState instance or None, default=None
-        Seed of k-means, and of `sample`.
+        Seed of k-means, and of `sample`. Set it for reproducible clusters.
     subsample : bool, default=True
         Whether to use subsamples when there are 100,000 samples or more: the search starts on
         10,000, and each iteration on all samples is then a search on a subsample of at most a
         quarter of the data, drawn by the losses at the current components. `tol` refers to all
         samples. The subsamples are deterministic. This needs fewer passes over the data, but may
-        end in a different local optimum.
+        end in a different local optimum. Set it to False to compare searches on exactly the same
+        samples.
     n_jobs : int, default=None
-        Number of threads; the result does not depend on it. None means 1, -1 all cores.
+        Number of threads; the result does not depend on it. None means 1, -1 all cores. Set it when
+        a fit takes longer than a few seconds.
     verbose : int, default=0
-        If positive, print the objective every ``verbose`` iterations.
+        If positive, print the objective every ``verbose`` iterations. Set it to follow a long fit.
 
     Attributes
     ----------
@@ -469,7 +486,7 @@ class OPGDMixture(
         with one_blas_thread():
             return self._projection.class_log_joint(X)
 
-    @support_dask
+    @match_input_type
     def predict(self, X: Any) -> IntArray:
         """Predict the most probable cluster of each sample.
 
@@ -497,7 +514,7 @@ class OPGDMixture(
         check_is_fitted(self)
         return self._projection.gaussian_classes
 
-    @support_dask
+    @match_input_type
     def predict_proba(self, X: Any) -> FloatArray:
         """Predict the posterior probabilities of the clusters.
 

@@ -89,9 +89,10 @@ class OPGDSemiSupervised(ProjectionClassifier):
     n_components : int, default=None
         Number of components, from 1 to n_features. None means
         ``min(n_features, max(2, n_classes - 1))``, or the number of components in `init` if it is
-        an array.
+        an array. Set 2 for a plot; with few labels, few components are safer.
     covariance_type : {"diag", "full"}, default="diag"
-        Covariances of the projected Gaussians: diagonal (as in the paper) or full.
+        Covariances of the projected Gaussians: diagonal (as in the paper) or full. Use "full" when
+        scores are clearly correlated within classes and labels are not too few.
     shrinkage : float or "auto", default=0.0
         Weight of the pooled covariance in each class covariance, from 0 to 1; "auto" estimates it.
         Increase it when classes have few samples. See `OPGDClassifier`.
@@ -102,39 +103,48 @@ class OPGDSemiSupervised(ProjectionClassifier):
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies among all samples, where
         unlabeled samples are counted by their posterior probabilities, or among the labeled samples
-        if only these are used.
+        if only these are used. Set them when the labeled samples were not drawn at random and the
+        frequencies are known.
     unlabeled : default=None
-        Value in `y` that marks unlabeled samples. None means -1, None and NaN; set it if -1 is a
+        Value in `y` that marks unlabeled samples. None means -1, None and NaN. Set it if -1 is a
         class label.
     n_rounds : int, default=6
         Maximum number of rounds of self-training. Rounds stop early when the error on labeled
         samples increases by more than one standard error. With 0 the posterior probabilities of LDA
-        on the labeled samples are used.
+        on the labeled samples are used. Decrease it to save time; set 0 when unlabeled samples come
+        from elsewhere than the labeled ones.
     calibrate : bool, default=True
         Whether to hide labels in trials, in order to calibrate the probabilities and to decide
         whether to use the unlabeled samples. This takes up to 20 additional fits, each with a
         single search. The label of a class with a single labeled sample is not hidden; if there is
         such a class, or if there are fewer than 10 labels to hide, unlabeled samples are used in
-        any case. With False, unlabeled samples are used and probabilities are not calibrated.
+        any case. With False, unlabeled samples are used and probabilities are not calibrated. Set
+        it to False to save time, if the unlabeled samples are known to help.
     init : str, sequence of str or array-like, default="auto"
         Initial components: "auto", "lda", "paper", "save", "pca", "random", several of these names,
-        or an array; see `OPGDClassifier`.
+        or an array; see `OPGDClassifier`. Set "lda" for a quick fit; an array starts from known
+        components.
     n_init : int, default=1
         Number of searches, of which the best is kept. All but the first start from random
-        components.
+        components. Increase it when the result depends on the initialization.
     max_iter : int, default=500
         Maximum number of iterations of each search. With 0 the initial components are kept.
+        Increase it after a `ConvergenceWarning`.
     tol : float, default=1e-6
         A search has converged when no entry of the gradient of the mean log posterior, in whitened
-        coordinates, exceeds `tol` in absolute value.
+        coordinates, exceeds `tol` in absolute value. Increase it, for example to 1e-3, for quick
+        fits to many samples; decrease it to compare optima.
     random_state : int, RandomState instance or None, default=None
-        Seed of random initial components.
+        Seed of random initial components. Set it for reproducible results if starts are random.
     subsample : bool, default=True
-        Whether the search may use subsamples; see `OPGDClassifier`.
+        Whether the search may use subsamples; see `OPGDClassifier`. Set it to False to compare
+        searches on exactly the same samples.
     n_jobs : int, default=None
-        Number of threads; the result does not depend on it. None means 1, -1 all cores.
+        Number of threads; the result does not depend on it. None means 1, -1 all cores. Set it when
+        a fit takes longer than a few seconds.
     verbose : int, default=0
-        If positive, print the log-likelihood every ``verbose`` iterations.
+        If positive, print the log-likelihood every ``verbose`` iterations. Set it to follow a long
+        fit.
 
     Attributes
     ----------

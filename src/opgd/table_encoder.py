@@ -8,11 +8,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.estimator import restore_on_failure
+from opgd._dask.lazy import is_lazy
 from opgd._tables.cells import Cells
 from opgd._tables.columns import Column, NumberColumn
 from opgd._tables.duplicates import find_repeated_categories, find_repeated_numbers
 from opgd._tables.inference import KINDS, CategoryLimits, Decision, decide, drop
 from opgd._tables.reading import (
+    find_row_numbers,
     get_input_names,
     is_numeric_array,
     read_new_columns,
@@ -28,6 +30,8 @@ from opgd.core.types import AnyArray
 __all__ = ["TableEncoder"]
 
 MISSING = ("keep", "median")
+MAX_LOADED = 10_000
+"""Number of rows of Dask input that decide how columns are encoded."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -49,17 +53,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, where the inferred ones are not suitable: ``"category"``,
         ``"number"``, ``"date"`` or ``"ignore"``. Columns of arrays are named ``"x0"``, ``"x1"``...
+        Set it when `summary_` shows a column that is encoded in another way than you want.
     max_categories : int, default=30
         Maximum number of indicator features per column. Text with more distinct values is encoded
-        only if at least half of the samples have a frequent one, and is dropped otherwise.
+        only if at least half of the samples have a frequent one, and is dropped otherwise. Decrease
+        it when there are few samples, since each indicator is a feature.
     min_frequency : {"auto"}, int or float, default="auto"
         Minimum number (int) or share (float) of samples of a category. Rarer categories are
         combined as ``other``, unless there are only two categories. "auto" is 10 or 5 % of the
-        samples, whichever is less.
+        samples, whichever is less. Increase it when indicators of rare categories are noise;
+        decrease it when rare categories matter.
     missing : {"keep", "median"}, default="keep"
         Missing values of numbers and dates are kept as NaN, or replaced by the median of the
         training samples. Missing categories are a category of their own, ``missing``, if they are
-        not rare; otherwise their indicators are treated like numbers.
+        not rare; otherwise their indicators are treated like numbers. Use "median" when a later
+        step of the pipeline does not accept missing values.
 
     Attributes
     ----------
@@ -139,7 +147,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            pandas or polars data frame, pyarrow table, or array.
+            pandas or polars data frame, pyarrow table, or array. Of a Dask array or data frame,
+            at most 10000 rows, spread over the table, decide how columns are encoded.
         y : None
             Ignored.
 
@@ -148,6 +157,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self : TableEncoder
         """
         self._check_parameters()
+        numbered: list[str] = []
+        if is_lazy(X):
+            X, positions = _load_rows(X)
+            numbered = find_row_numbers(X, positions)
         X = to_container(X)
         columns = read_training_columns(self, X)
         kinds = dict(self.kinds or {})
@@ -163,6 +176,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 name: decide(name, cells, kinds.get(name), limits)
                 for name, cells in columns.items()
             }
+            for name in set(numbered) - kinds.keys():
+                decisions[name] = drop("identifier", "it numbers the rows")
         self._store(decisions, columns, n_rows)
         return self
 
@@ -177,7 +192,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         features : ndarray of shape (n_samples, n_features_out)
-            A data frame if requested with `set_output`.
+            A data frame if requested with `set_output`; a Dask array, encoded on the workers, for
+            Dask input.
 
         Raises
         ------
@@ -185,6 +201,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             If a column is missing, or has another type than in the training table.
         """
         check_is_fitted(self)
+        if not is_lazy(X):
+            return self._encode_rows(X)
+        from opgd._dask.samples import encode_blocks
+
+        return encode_blocks(self._encode_floats, X, len(self.get_feature_names_out()))
+
+    def _encode_floats(self, X: Any) -> AnyArray:
+        """Return the features of a block of Dask input as float64; the block may be empty."""
+        if len(X) == 0:
+            return np.empty((0, len(self.get_feature_names_out())))
+        return self._encode_rows(X).astype(np.float64, copy=False)
+
+    def _encode_rows(self, X: Any) -> AnyArray:
         names = [column.name for column in self.columns_]
         cells = read_new_columns(self, to_container(X), names)
         features = np.hstack(_encode(self.columns_, cells))
@@ -273,6 +302,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             n_missing = int(np.sum(columns[name].missing))
             entries.append(ColumnSummary(name, entry.kind, entry.action, n_missing, outputs))
         self.summary_ = TableSummary(n_rows, entries)
+
+
+def _load_rows(X: Any) -> tuple[Any, AnyArray]:
+    """Return rows spread over Dask input, and their positions."""
+    from opgd._dask.samples import load_evenly
+
+    sample = load_evenly(X, MAX_LOADED)
+    return sample.X, sample.positions
 
 
 def _encode(columns: list[Column], cells: list[Cells]) -> list[AnyArray]:

@@ -8,12 +8,16 @@ compared.
 
 import json
 import os
-import resource
 import sys
 import time
 import warnings
 
 import numpy as np
+
+try:
+    import resource
+except ImportError:  # on Windows, where nothing is limited and memory is not measured
+    resource = None
 
 METHODS = ["predict", "predict_proba", "transform", "typicality", "score_samples"]
 
@@ -32,11 +36,16 @@ def describe_answers(model, rows):
     return "finite"
 
 
+def read_peak_memory():
+    """Return the largest memory of this process so far, in kilobytes; on Windows, zero."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if resource else 0
+
+
 def describe_load(path):
     """Return what happens, the seconds that loading took, and the increase in peak memory (MB)."""
     from opgd.model_file import ModelFileError, load_model
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = read_peak_memory()
     start = time.process_time()
     model = None
     try:
@@ -47,7 +56,7 @@ def describe_load(path):
     except BaseException as error:
         result = f"raises {type(error).__name__}"
     seconds = time.process_time() - start
-    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    megabytes = (read_peak_memory() - before) / 1024
     if model is not None:
         warnings.simplefilter("ignore")
         with np.errstate(all="ignore"):

@@ -10,7 +10,19 @@ QUICK = {"shrinkage": 0.1, "ridge": 0.0, "n_subclasses": 1, "covariance_type": "
 
 
 def predicted(held_out, train):
-    return Predictions(np.zeros((len(held_out), 2)), np.array(held_out), np.array(train))
+    n = len(held_out)
+    ones = np.ones(n)
+    return Predictions(
+        log_joint=np.zeros((n, 2)),
+        distances=np.array(held_out),
+        codes=np.zeros(n, dtype=np.intp),
+        weights=ones,
+        unfactored_weights=ones,
+        true_priors=ones,
+        n_held_out=n,
+        train_distances=np.array(train),
+        n_train=len(train),
+    )
 
 
 def test_excess_of_held_out_distances_is_scaled_to_all_samples():

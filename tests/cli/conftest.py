@@ -39,9 +39,9 @@ def bad_files(files):
     from tests.cli.helpers import COLUMNS
 
     header = "true,predicted,cost"
-    Path("beer.csv").write_text(f"{header}\nred,beer,3\n")
-    Path("twice.csv").write_text(f"{header}\nred,white,3\nred,white,4\n")
-    Path("words.csv").write_text(f"{header}\nred,white,much\n")
+    Path("beer.csv").write_text(f"{header}\nred,beer,3\n", encoding="utf-8")
+    Path("twice.csv").write_text(f"{header}\nred,white,3\nred,white,4\n", encoding="utf-8")
+    Path("words.csv").write_text(f"{header}\nred,white,much\n", encoding="utf-8")
     new = pd.read_csv("new.csv")
     new.drop(columns="hue").to_csv("lacking.csv", index=False)
     new.assign(kind=["beer", *new["kind"][1:]]).to_csv("strange.csv", index=False)
@@ -59,7 +59,7 @@ def folder(tmp_path, monkeypatch):
     from tests.cli.helpers import SMALL_TABLE
 
     monkeypatch.chdir(tmp_path)
-    Path("good.csv").write_text(SMALL_TABLE)
+    Path("good.csv").write_text(SMALL_TABLE, encoding="utf-8")
     return tmp_path
 
 

@@ -21,7 +21,9 @@ from opgd.cli import main  # noqa: E402
 
 COMMAND = [sys.executable, "-m", "opgd.cli"]
 WINE = load_wine(as_frame=True)
-EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    EXIT_CODES[signal.SIGHUP] = 129
 ACCEPTS_NAN = OPGDClassifier().__sklearn_tags__().input_tags.allow_nan
 """Whether the estimators accept missing values."""
 COLUMNS = ["alcohol", "ash", "hue", "proline", "flavanoids"]

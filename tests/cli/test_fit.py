@@ -79,15 +79,15 @@ def wide_table(n_columns, n_rows=12):
 
 @pytest.mark.parametrize("n_columns", [3_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_very_many_columns(n_columns, folder):
-    Path("wide.csv").write_text(wide_table(n_columns))
+    Path("wide.csv").write_text(wide_table(n_columns), encoding="utf-8")
     begin = time.monotonic()
     done = fit_small("wide.csv", "--cv", "2", "--quiet")
     assert done.code == 0, done.err
     run_ok("predict", "own.opgd", "wide.csv", "-o", "p.csv")
     assert time.monotonic() - begin < n_columns / 100  # seconds; a square would take hours
     assert len(pd.read_csv("p.csv")) == 12
-    broken = Path("wide.csv").read_text().replace("x7,", "x8,", 1)
-    Path("wide.csv").write_text(broken)
+    broken = Path("wide.csv").read_text(encoding="utf-8").replace("x7,", "x8,", 1)
+    Path("wide.csv").write_text(broken, encoding="utf-8")
     assert_refused(run("predict", "own.opgd", "wide.csv"), ["more than once", "'x8'"])
 
 

@@ -6,22 +6,18 @@ import shlex
 import shutil
 import stat
 import subprocess
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from docs._ext.pages import find_blocks, find_commands, run_python
 from tests.cli.helpers import ACCEPTS_NAN, COMMAND, Done, run
 from tests.messy.write import FOLDER
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "user_guide"
 PAGE = GUIDE / "command_line.md"
-
-
-def blocks(page):
-    return re.findall(r"^```console\n(.*?)^```", page.read_text("utf-8"), flags=re.S | re.M)
 
 
 def shape(line):
@@ -30,33 +26,35 @@ def shape(line):
 
 
 def follow(page, folder, monkeypatch):
-    """Run the commands of a page, compare what they print, and return their words."""
+    """Run a page, compare what its commands print, and return their words."""
     monkeypatch.chdir(folder)
     program = folder / "bin" / "opgd"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    seen = set()
-    for block in blocks(page):
-        printed = []
-        for line in block.splitlines():
-            if not line.startswith("$ "):
-                assert shape(line) in printed, f"{line!r} is not in what {seen} printed"
-                continue
-            words = shlex.split(line[2:])
+    seen, namespace = set(), {"__name__": "page"}
+    for block in find_blocks(page.read_text("utf-8")):
+        if block.language == "python":
+            list(run_python(block, namespace, page.name))
+            continue
+        for command, shown in find_commands(block):
+            words = shlex.split(command)
             seen |= set(words)
             if "|" in words:  # the command itself, in a shell
-                call = subprocess.run(line[2:], shell=True, capture_output=True, text=True)
+                call = subprocess.run(command, shell=True, capture_output=True, text=True)
                 done = Done(call.returncode, call.stdout, call.stderr)
             else:
                 assert words[0] == "opgd"
                 done = run(*words[1:])
-            assert done.code == (2 if "which the model needs" in block else 0), done.err
+            assert done.code == (2 if "which the model needs" in block.code else 0), done.err
             printed = [shape(text) for text in (done.out + done.err).splitlines()]
+            for line in shown:
+                assert shape(line) in printed, f"{line!r} is not in what {command} printed"
     return seen
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
 @pytest.mark.skipif(not ACCEPTS_NAN, reason="estimators do not accept missing values")
 def test_the_page_on_real_tables_does_what_it_says(tmp_path, monkeypatch):
     for path in FOLDER.glob("*.csv"):
@@ -69,6 +67,7 @@ def test_the_page_on_real_tables_does_what_it_says(tmp_path, monkeypatch):
     assert "</html>" in Path("churn.html").read_text("utf-8")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
 def test_the_page_does_what_it_says(tmp_path, monkeypatch):
     seen = follow(PAGE, tmp_path, monkeypatch)
     assert {"fit", "predict", "transform", "report", "cluster", "info", "demo", "compare"} <= seen
@@ -81,7 +80,5 @@ def test_the_page_does_what_it_says(tmp_path, monkeypatch):
     assert pd.read_csv("scores.csv")["label"].equals(truth)
     assert len(pd.read_csv("clusters.csv")["cluster"].unique()) == 3
     assert "</html>" in Path("wine.html").read_text("utf-8")
-    python = textwrap.dedent("\n".join(re.findall(r"^    .*$", PAGE.read_text("utf-8"), re.M)))
-    exec(python, {"table": pd.read_csv("demo/wine-test.csv")})
     assert not Path("none.csv").exists()
     assert not list(tmp_path.glob(".opgd*"))

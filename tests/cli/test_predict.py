@@ -73,7 +73,9 @@ def read_new(searched):
 
 
 def test_costs_and_rejection_are_the_librarys(searched):
-    Path("costs.csv").write_text("true,predicted,cost\nred,white,9\nrosé,white,4\n")
+    Path("costs.csv").write_text(
+        "true,predicted,cost\nred,white,9\nrosé,white,4\n", encoding="utf-8"
+    )
     options = ["--costs", "costs.csv", "--reject-cost", 0.3, "--reject-label", "ask"]
     found = pd.read_csv(io.StringIO(run_ok("predict", searched, "new.csv", *options).out))
     estimator, X = read_new(searched)

@@ -35,7 +35,7 @@ def test_readers_that_leave_early_cost_no_descriptor(monkeypatch):
 
     reader, writer = os.pipe()
     os.close(reader)
-    with open(writer, "w") as stream:
+    with open(writer, "w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         before = os.listdir("/proc/self/fd")
         _write_to_stdout(b"nobody reads this")
@@ -56,9 +56,9 @@ def test_tables_on_the_terminal_have_no_control_sequences(is_terminal, monkeypat
 
 
 def test_files_are_replaced_by_force_only(files):
-    Path("out.csv").write_text("mine")
+    Path("out.csv").write_text("mine", encoding="utf-8")
     assert run("predict", "model.opgd", "new.csv", "-o", "out.csv").code == 2
-    assert Path("out.csv").read_text() == "mine"
+    assert Path("out.csv").read_text(encoding="utf-8") == "mine"
     run_ok("predict", "model.opgd", "new.csv", "-o", "out.csv", "--force")
     assert len(pd.read_csv("out.csv")) == 89
 
@@ -101,6 +101,7 @@ CALLS = {
 }
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes, devices and permissions of POSIX")
 @pytest.mark.parametrize("command", [*CALLS, "predict"])
 def test_only_regular_files_are_replaced_and_by_force_only(command, model):
     call = CALLS.get(command, ["predict", "model.opgd", "good.csv", "-o"])
@@ -109,10 +110,10 @@ def test_only_regular_files_are_replaced_and_by_force_only(command, model):
         before = os.lstat(name)
         assert_refused(run(*call, name, "--force"), [f"Cannot write '{name}': it is a {kind}"])
         assert os.path.samestat(os.lstat(name), before)
-    assert Path("mine").read_text() == "precious"
+    assert Path("mine").read_text(encoding="utf-8") == "precious"
     assert not Path("nowhere").exists()
     own = Path(f"own{ending}")
-    own.write_text("old")
+    own.write_text("old", encoding="utf-8")
     own.chmod(0o600)
     assert_refused(run(*call, own), [f"'{own}' already", "--force"])
     run_ok(*call, own, "--force")
@@ -122,7 +123,7 @@ def test_only_regular_files_are_replaced_and_by_force_only(command, model):
 
 def make_others(ending):
     """Files that are no regular ones, with the words for them."""
-    Path("mine").write_text("precious")
+    Path("mine").write_text("precious", encoding="utf-8")
     others = {"to-file": "symbolic link", "to-nothing": "symbolic link", "pipe": "pipe"}
     Path(f"to-file{ending}").symlink_to("mine")
     Path(f"to-nothing{ending}").symlink_to("nowhere")
@@ -181,7 +182,7 @@ def full(*_):
 def test_full_disks_end_in_a_sentence_and_leave_nothing(command, force, model, monkeypatch):
     target = "p.csv" if command == "predict" else "own"
     if force:
-        Path(target).write_text("precious")
+        Path(target).write_text("precious", encoding="utf-8")
     before = list_files()
     call = CALLS.get(command, ["predict", model, "good.csv", "-o"])
     monkeypatch.setattr("os.fsync", full)
@@ -191,7 +192,7 @@ def test_full_disks_end_in_a_sentence_and_leave_nothing(command, force, model, m
         "opgd: cannot write: No space left on device."
     ]
     assert list_files() == before
-    assert not force or Path(target).read_text() == "precious"
+    assert not force or Path(target).read_text(encoding="utf-8") == "precious"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_wine
 
 pytest.importorskip("psutil")
-pytest.importorskip("benchmarks")  # not in source distributions
+pytest.importorskip("benchmarks")
 
 from benchmarks import (
     cluster,
+    cluster_selection,
     decision_costs,
     decision_sets,
     files,
@@ -72,6 +73,15 @@ def test_dask_is_born_with_the_same_rows():
         assert X.chunks[0][0] == 40 * blocks_per_part
         np.testing.assert_array_equal(X.compute(scheduler="sync"), rows)
         np.testing.assert_array_equal(y.compute(scheduler="sync"), labels)
+
+
+def test_simulated_workers_share_tasks_that_are_sent_one_by_one():
+    tasks = np.array([2.0, 2.0, 2.0, 2.0])
+    simulate = cluster_selection.simulate
+    assert simulate(tasks, 1, dispatch=0.5) == 0.5 + 8.0
+    assert simulate(tasks, 2, dispatch=0.5) == 1.0 + 4.0
+    assert simulate(tasks, 4, dispatch=0.5) == simulate(tasks, 9, dispatch=0.5) == 2.0 + 2.0
+    assert simulate(tasks, 4, dispatch=5.0) == 20.0 + 2.0  # the scheduler is the bottleneck
 
 
 def test_growth_is_that_of_the_largest_size():

@@ -52,7 +52,6 @@ ESTIMATORS = [
     FlexibleDiscriminantAnalysis(basis="polynomial", degree=2),
     KernelDiscriminantAnalysis(),
     KernelNaiveBayes(0.5),
-    LikelihoodRatioPursuit(),
     LikelihoodRatioPursuit(density="gaussian"),
     GaussianMixturePursuit(2, n_subclasses=1, max_iter=1),
     InformativeComponents(),
@@ -60,7 +59,12 @@ ESTIMATORS = [
     TableEncoder(),
     TableEncoder(missing="median"),
 ]
-LONG = [OPGDClassifierCV(2, cv=2), KernelNaiveBayes(), GaussianMixturePursuit(max_iter=1)]
+LONG = [
+    OPGDClassifierCV(2, cv=2),
+    KernelNaiveBayes(),
+    LikelihoodRatioPursuit(),
+    GaussianMixturePursuit(max_iter=1),
+]
 """Estimators that are checked with quicker parameters above."""
 BY_HAND = [
     "check_set_output_transform",

@@ -34,7 +34,7 @@ from tests.core import literal
 from tests.core.problems import KINDS, small_objective
 from tests.properties.problems import problems
 
-QUICK_EXAMPLES = 10
+QUICK_EXAMPLES = 6
 SLOW_EXAMPLES = 10_000
 FEW_ITERATIONS = 3
 """Searches follow the same path in other coordinates, but rounding grows along it."""

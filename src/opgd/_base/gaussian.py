@@ -11,7 +11,7 @@ from opgd._base.estimator import BaseModel
 from opgd._base.posterior import PosteriorMixin
 from opgd._base.projection import ProjectionMixin
 from opgd._base.shift import Drift, measure_drift
-from opgd._dask.lazy import compute_eagerly, support_dask
+from opgd._dask.lazy import compute_eagerly, match_input_type
 from opgd._utils.arrays import get_namespace, put_beside, to_host
 from opgd._utils.blas import one_blas_thread
 from opgd.core.coordinates import Coordinates
@@ -57,7 +57,7 @@ class GaussianModel(BaseModel):
         raw = [self._coordinates.raw_covariance(covariance) for covariance in self._covariances]
         return np.stack([0.5 * (covariance + covariance.T) for covariance in raw])
 
-    @support_dask
+    @match_input_type
     def typicality(self, X: Any) -> FloatArray:
         r"""Compute how typical samples are of the Gaussian nearest to them.
 

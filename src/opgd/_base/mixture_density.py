@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.gaussian import GaussianModel
-from opgd._dask.lazy import compute_eagerly, support_dask
+from opgd._dask.lazy import compute_eagerly, match_input_type
 from opgd._fit.noise import Noise, add_noise
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_integer, check_sample_weight, check_seed
@@ -36,7 +36,7 @@ class MixtureDensityMixin(GaussianModel):
         check_is_fitted(self)
         return make_sample_density(self._coordinates, self._projection)
 
-    @support_dask
+    @match_input_type
     def score_samples(self, X: Any) -> FloatArray:
         """Compute the log density of each sample in all features.
 
@@ -77,7 +77,13 @@ class MixtureDensityMixin(GaussianModel):
         return float(np.average(log_density, weights=weights))
 
     def aic(self, X: Any) -> float:
-        """Compute the Akaike information criterion; lower is better.
+        r"""Compute the Akaike information criterion; lower is better.
+
+        .. math::
+
+            -2 \sum_i \log f(x_i) + 2 d,
+
+        where :math:`f` is the density of `score_samples` and :math:`d` its number of parameters.
 
         Parameters
         ----------
@@ -90,7 +96,13 @@ class MixtureDensityMixin(GaussianModel):
         return self._criterion("aic", X)
 
     def bic(self, X: Any) -> float:
-        """Compute the Bayesian information criterion; lower is better.
+        r"""Compute the Bayesian information criterion; lower is better.
+
+        .. math::
+
+            -2 \sum_i \log f(x_i) + d \log n,
+
+        where :math:`f` is the density of `score_samples` and :math:`d` its number of parameters.
 
         Parameters
         ----------
@@ -103,9 +115,15 @@ class MixtureDensityMixin(GaussianModel):
         return self._criterion("bic", X)
 
     def icl(self, X: Any) -> float:
-        """Compute the integrated completed likelihood criterion; lower is better.
+        r"""Compute the integrated completed likelihood criterion; lower is better.
 
-        It is `bic` plus a penalty for samples whose cluster is uncertain.
+        It is `bic` plus a penalty for samples whose cluster is uncertain,
+
+        .. math::
+
+            -2 \sum_i \log \max_k p_{ik},
+
+        where :math:`p_{ik}` are the probabilities of the clusters.
 
         Parameters
         ----------

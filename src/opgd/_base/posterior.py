@@ -8,13 +8,14 @@ from sklearn.utils import check_consistent_length
 
 from opgd._base.prediction_sets import PredictionSetMixin
 from opgd._base.shift import PriorShiftMixin
-from opgd._dask.lazy import compute_eagerly, support_dask
+from opgd._dask.lazy import compute_eagerly, match_input_type
 from opgd._utils.arrays import get_namespace, to_host
 from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
 from opgd._utils.labels import (
     encode_classes,
     encode_known_labels,
+    encode_labels,
     encode_true_labels,
     to_label_array,
 )
@@ -52,20 +53,30 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         present = weights > 0  # a class whose weights are all 0 is not a class
         return X[present], *encode_classes(labels, present), weights[present]
 
-    def _check_X_y(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:  # noqa: N802
-        """Validate X and convert y; missing labels and labels of several types are not refused."""
+    def _check_dask_labeled(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Validate Dask input; return its samples of positive weight, a `LazyRows`."""
+        from opgd._dask.inputs import validate_dask_input
+
+        self._check_labels_given(y)
+        return validate_dask_input(self, X, y, sample_weight, encode_labels, encode_known_labels)
+
+    def _check_labels_given(self, y: Any) -> None:
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
+
+    def _check_X_y(self, X: Any, y: Any) -> tuple[AnyArray, AnyArray]:  # noqa: N802
+        """Validate X and convert y; missing labels and labels of several types are not refused."""
+        self._check_labels_given(y)
         allow_nan: bool = getattr(self, "_allow_missing", False)
         X = validate_features(self, X, min_samples=2, allow_nan=allow_nan)
         labels = to_label_array(y)
         check_consistent_length(X, labels)
         return X, labels
 
-    @support_dask
+    @match_input_type
     def decision_function(self, X: Any, priors: Any = None) -> FloatArray:
         r"""Compute the log joint density of each sample and class; for two classes, the log odds.
 
@@ -96,7 +107,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
             return by_class[:, 1] - by_class[:, 0]
         return by_class
 
-    @support_dask
+    @match_input_type
     def predict(
         self,
         X: Any,
@@ -177,7 +188,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         weights = check_sample_weight(compute_eagerly(sample_weight), predicted)
         return float(np.average(correct, weights=weights))
 
-    @support_dask
+    @match_input_type
     def predict_log_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Compute the logarithms of the posterior probabilities of the classes.
 
@@ -198,7 +209,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         by_class = self._class_log_joint(X, priors)
         return normalize_log_joints(by_class, get_namespace(by_class))
 
-    @support_dask
+    @match_input_type
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         r"""Compute the posterior probabilities of the classes.
 

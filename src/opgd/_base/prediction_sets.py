@@ -1,5 +1,6 @@
 """Mixin for prediction sets: classes that held-out samples do not rule out."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -7,7 +8,13 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._dask.lazy import apply_to_samples, compute_eagerly
+from opgd._dask.lazy import (
+    apply_lazily,
+    apply_to_samples,
+    compute_eagerly,
+    compute_together,
+    is_lazy,
+)
 from opgd._utils.arrays import to_host
 from opgd._utils.labels import encode_true_labels
 from opgd._utils.validation import check_flag, check_sample_weight, check_seed, check_share
@@ -57,8 +64,11 @@ class PredictionSetMixin:
             The estimator.
         """
         check_is_fitted(self)
-        X, y, sample_weight = (compute_eagerly(values) for values in (X, y, sample_weight))
-        log_joints = self._density_log_joint(X)
+        y, sample_weight = compute_eagerly(y), compute_eagerly(sample_weight)
+        results = [apply_to_samples(self._density_log_joint, X)]
+        if hasattr(self, "_nearest_distances"):
+            results.append(apply_to_samples(self._nearest_distances, X))
+        log_joints, distances = (*compute_together(*results), None)[:2]
         codes = encode_true_labels(y, self.classes_)
         check_consistent_length(log_joints, codes)
         if np.any(codes < 0):
@@ -68,7 +78,6 @@ class PredictionSetMixin:
             )
         weights = check_sample_weight(sample_weight, log_joints)
         weights = np.ones(len(codes)) if weights is None else scale_to_counts(weights)
-        distances = self._nearest_distances(X) if hasattr(self, "_nearest_distances") else None
         self._set_held_out(HeldOut.collect(log_joints, codes, weights, distances))
         return self
 
@@ -106,8 +115,8 @@ class PredictionSetMixin:
         X : array-like of shape (n_samples, n_features)
         coverage : float, default=0.9
             Probability with which a set contains the true class, between 0 and 1. A class with
-            fewer than ``1 / (1 - coverage) - 1`` held-out samples cannot be ruled out: it is in
-            every set, and there is a warning.
+            fewer than :math:`1 / (1 - \text{coverage}) - 1` held-out samples cannot be ruled out:
+            it is in every set, and there is a warning.
         priors : "uniform", array-like of shape (n_classes,) or dict {label: prior}, default=None
             Prior probabilities of the classes, as in `predict`. The coverage by class does not
             depend on them, but sets are smaller if they are right.
@@ -135,8 +144,11 @@ class PredictionSetMixin:
         too_few = 1.0 / (held_out.class_weights + 1.0) > level
         if too_few.any():
             self._warn_about_few(too_few, coverage)
-        function = partial(self._make_sets, held_out, priors, level, too_few, rng)
-        return apply_to_samples(function, X)
+        make_sets = partial(self._make_sets, held_out, priors, level, too_few)
+        if is_lazy(X) and rng is not None:
+            seed = int(rng.randint(2**31 - 1))
+            return apply_lazily(partial(_call_with_rng, make_sets, seed), X, numbered=True)
+        return apply_to_samples(partial(make_sets, rng), X)
 
     def _make_sets(
         self,
@@ -161,6 +173,11 @@ class PredictionSetMixin:
             "coverage.",
             DataWarning,
         )
+
+
+def _call_with_rng(make_sets: Callable[..., AnyArray], seed: int, X: Any, number: int) -> AnyArray:
+    """Return the sets of a block of Dask input, with random numbers of its own."""
+    return make_sets(np.random.RandomState([seed, number]), X)
 
 
 def check_coverage(coverage: Any) -> float:

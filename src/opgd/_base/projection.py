@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from opgd._dask.lazy import support_dask
+from opgd._dask.lazy import match_input_type
 from opgd._utils.blas import one_blas_thread
 from opgd.core.fitted import FittedProjection
 from opgd.core.scoring import project_samples
@@ -26,7 +26,7 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    @support_dask
+    @match_input_type
     def transform(self, X: Any) -> AnyArray:
         """Compute the scores of samples on the components, ``X @ components_.T``.
 

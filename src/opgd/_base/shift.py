@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._dask.lazy import compute_eagerly
+from opgd._dask.lazy import compute_together
 from opgd._utils.warnings import DataWarning, warn_caller, warn_not_converged
 from opgd.core.fitted import mix_background
 from opgd.core.held_out import HeldOut
@@ -124,13 +124,17 @@ class PriorShiftMixin:
             `predict`, `predict_proba` or `predict_set`.
         """
         check_is_fitted(self)
-        X = compute_eagerly(X)
-        estimate = self._estimate_priors(X)
-        _warn_about_far_samples(self, estimate, len(X))
+        estimate, n_samples = self._estimate_priors(X)
+        _warn_about_far_samples(self, estimate, n_samples)
         return estimate
 
-    def _estimate_priors(self, X: Any) -> PriorEstimate:
-        log_posteriors, priors = self.predict_log_proba(X), self.priors_  # type: ignore[attr-defined]
+    def _estimate_priors(self, X: Any) -> tuple[PriorEstimate, int]:
+        """Return the estimate, and the number of samples; Dask input stays on its workers."""
+        results = [self.predict_log_proba(X)]  # type: ignore[attr-defined]
+        if hasattr(self, "typicality"):
+            results.append(self.typicality(X))
+        log_posteriors, *typicality = compute_together(*results)
+        priors = self.priors_
         held_out = getattr(self, "_held_out", None)
         if held_out is not None:
             old = self._mix_background(held_out.log_joints)
@@ -141,10 +145,11 @@ class PriorShiftMixin:
         if not found.converged:
             warn_not_converged("The EM for class shares has", MAX_ITER)
         far, expected = np.nan, np.nan
-        if hasattr(self, "typicality"):
-            far = float(np.mean(self.typicality(X) < FAR))
+        if typicality:
+            far = float(np.mean(typicality[0] < FAR))
             expected = _expect_far_share(held_out, self, found.shares)
-        return PriorEstimate(self.classes_, found.shares, found.standard_errors, far, expected)
+        estimate = PriorEstimate(self.classes_, found.shares, found.standard_errors, far, expected)
+        return estimate, len(log_posteriors)
 
 
 def _expect_far_share(held_out: HeldOut | None, model: Any, shares: FloatArray) -> float:
@@ -178,7 +183,7 @@ def _warn_about_far_samples(model: Any, estimate: PriorEstimate, n_samples: int)
 def measure_drift(model: Any, X: Any) -> Drift:
     """Compare new samples with a fitted Gaussian classifier."""
     rows = model._check_rows(X)
-    estimate = model._estimate_priors(X)
+    estimate, _ = model._estimate_priors(X)
     projection, coordinates = model._projection, model._coordinates
     ratios = estimate.priors / model.priors_
     weights = np.exp(projection.gaussians.log_priors) * ratios[projection.gaussian_classes]

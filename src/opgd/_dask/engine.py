@@ -7,7 +7,7 @@ transport, retries and the recovery from lost workers.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ import numpy as np
 from dask.delayed import delayed
 
 from opgd._utils.blas import one_blas_thread
+from opgd._utils.memory import get_memory
+from opgd._utils.validation import weigh_by_class
 from opgd.core.engines import Answer, Engine, RowBlock, RowEngine, Sums
 from opgd.core.gaps import Gaps
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -120,7 +122,7 @@ class DaskEngine(Engine):
     def _make_shared_tasks(self, function: Any) -> tuple[Any, Any]:
         """Return tasks for a function and the settings, so that each is sent only once."""
         shared = Pass(self.center, self.subtract, self.least_block_rows)
-        return _make_task(function), _make_task(shared)
+        return make_task(function), make_task(shared)
 
     def sum(self, function: Callable[[RowBlock], Sums], width: int = 0) -> Sums:
         function_task, shared = self._make_shared_tasks(function)
@@ -158,7 +160,7 @@ class DaskEngine(Engine):
     def find_rows(
         self, accept: Callable[[IntArray], AnyArray], most: int | None = None
     ) -> IntArray:
-        accept_task = _make_task(accept)
+        accept_task = make_task(accept)
         count, select = delayed(_count_accepted, pure=False), delayed(_find_accepted, pure=False)
         counts = np.array(dask.compute(*[count(part, accept_task) for part in self.parts]))
         step = 1 if most is None else max(1, -(-int(counts.sum()) // most))
@@ -181,6 +183,20 @@ class DaskEngine(Engine):
             parts[k] = hide(parts[k], positions[which == k] - self.first_rows[k])
         return self._replace(parts=parts, partly_labeled=True)
 
+    def count_classes(self, n_classes: int) -> FloatArray:
+        """Return the total weight of the samples of each class, (K,)."""
+        return self.sum(partial(_count_block_classes, n_classes))
+
+    def weigh_by_class(self, factors: FloatArray) -> "DaskEngine":
+        """Return an engine with weights multiplied by the factors (K,) of the classes."""
+        weigh, measure = delayed(_weigh_part, pure=False), delayed(_measure_weights, pure=False)
+        factors_task = make_task(factors)
+        parts = [weigh(part, factors_task) for part in self.parts]
+        total, square = np.sum(dask.compute(*[measure(part) for part in parts]), axis=0)
+        return self._replace(
+            parts=parts, total_weight=float(total), total_square_weight=float(square)
+        )
+
     def select_rows(self, positions: IntArray) -> RowEngine:
         which = np.searchsorted(self.first_rows, positions, side="right") - 1
         select = delayed(_select_part_rows, pure=False)
@@ -202,7 +218,7 @@ class DaskEngine(Engine):
         return Pass(self.center, self.subtract, 0).engine(selection)
 
 
-def _make_task(value: Any) -> Any:
+def make_task(value: Any) -> Any:
     """Return a task that holds a value, so that it is sent to each worker once."""
     return delayed(value, pure=False, traverse=False)
 
@@ -247,6 +263,20 @@ def _hide_part_labels(part: Part, rows: IntArray) -> Part:
     return part._replace(labels=labels)
 
 
+def _count_block_classes(n_classes: int, block: RowBlock) -> FloatArray:
+    return np.bincount(block.labels, block.row_weights, n_classes).astype(np.float64)
+
+
+def _weigh_part(part: Part, factors: FloatArray) -> Part:
+    return part._replace(weights=weigh_by_class(factors, part.labels, part.weights))
+
+
+def _measure_weights(part: Part) -> FloatArray:
+    """Return the sum of the weights of a part, and that of their squares."""
+    assert part.weights is not None
+    return np.array([part.weights.sum(), part.weights @ part.weights])
+
+
 def _select_part_rows(part: Part, rows: IntArray) -> Part:
     selected = Pass(np.zeros(part.X.shape[1]), False, 0).engine(part).select_rows(rows)
     return Part(selected.X, selected.labels, selected.weights, selected.gaps)
@@ -263,9 +293,7 @@ def _get_memory() -> float:
     """Return the memory in bytes of the workers of the current client, or of this machine."""
     client = _find_client()
     if client is None:
-        import os
-
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        return get_memory()
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     return float(sum(worker["memory_limit"] or np.inf for worker in workers))
 

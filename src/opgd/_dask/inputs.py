@@ -93,7 +93,7 @@ def validate_dask_input(
     to each part. Without `codes`, samples are not labeled.
     """
     names = _check_columns(estimator, X)
-    blocks = _split_blocks(X)
+    blocks = split_blocks(X)
     lengths = [int(n) for n in X.chunks[0]] if _has_known_lengths(X) else None
     if lengths is None and not all(
         values is None or is_lazy(values) for values in (y, sample_weight)
@@ -160,7 +160,7 @@ def _has_known_lengths(X: Any) -> bool:
     return not _is_frame(X) and not np.any(np.isnan(X.chunks[0]))
 
 
-def _split_blocks(X: Any) -> list[Any]:
+def split_blocks(X: Any) -> list[Any]:
     """Return delayed blocks of samples with all features."""
     if _is_frame(X):
         return list(X.to_delayed())

@@ -16,7 +16,7 @@ def is_lazy(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in {"dask", "dask_expr"} and hasattr(X, "to_delayed")
 
 
-def support_dask(method: Callable[..., Any]) -> Callable[..., Any]:
+def match_input_type(method: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a method with one result per sample.
 
     Dask input gives a Dask array, and an array of another library gives one of that library.
@@ -42,26 +42,32 @@ def _call_method(
     return np.asarray(method(estimator, X, *args, **kwargs))
 
 
-def apply_lazily(function: Callable[[Any], AnyArray], X: Any) -> Any:
-    """Apply a function to the blocks of Dask input; return a Dask array (n,) or (n, k)."""
+def apply_lazily(function: Callable[..., AnyArray], X: Any, *, numbered: bool = False) -> Any:
+    """Apply a function to the blocks of Dask input; return a Dask array (n,) or (n, k).
+
+    If `numbered` is true, the number of the block is the second argument of the function.
+    """
     import dask.array as da
 
+    if not numbered:
+        function = functools.partial(_ignore_number, function)
     if not hasattr(X, "chunks"):  # a data frame, whose partitions have unknown lengths
-        sample = function(_make_two_rows(X._meta))
+        sample = function(_make_two_rows(X._meta), 0)
         to_feature_array(X._meta, finite=False, min_samples=0)  # columns that are not numeric
         shape = (np.nan, *sample.shape[1:])
         parts = [
-            da.from_delayed(_delay_call(part, function), shape, sample.dtype)
-            for part in X.to_delayed()
+            da.from_delayed(_delay_call(function, part, number), shape, sample.dtype)
+            for number, part in enumerate(X.to_delayed())
         ]
         return da.concatenate(parts)
     check_two_dimensional(X)
     X = X.rechunk({1: -1})
-    sample = function(np.zeros((1, X.shape[1]), dtype=X.dtype))
+    sample = function(np.zeros((1, X.shape[1]), dtype=X.dtype), 0)
+    call = functools.partial(_call_with_number, function)
     if sample.ndim == 1:
-        return X.map_blocks(function, dtype=sample.dtype, drop_axis=1, meta=sample[:0])
+        return X.map_blocks(call, dtype=sample.dtype, drop_axis=1, meta=sample[:0])
     chunks = (X.chunks[0], (sample.shape[1],))
-    return X.map_blocks(function, dtype=sample.dtype, chunks=chunks, meta=sample[:0])
+    return X.map_blocks(call, dtype=sample.dtype, chunks=chunks, meta=sample[:0])
 
 
 def apply_to_samples(function: Callable[[Any], AnyArray], X: Any) -> Any:
@@ -69,10 +75,19 @@ def apply_to_samples(function: Callable[[Any], AnyArray], X: Any) -> Any:
     return apply_lazily(function, X) if is_lazy(X) else function(X)
 
 
-def _delay_call(part: Any, function: Callable[[Any], AnyArray]) -> Any:
+def _ignore_number(function: Callable[[Any], AnyArray], X: Any, _: int) -> AnyArray:
+    return function(X)
+
+
+def _call_with_number(function: Callable[[Any, int], AnyArray], X: Any, block_id: Any) -> AnyArray:
+    """Call a function with a block and its number; Dask passes `block_id`."""
+    return function(X, int(block_id[0]))
+
+
+def _delay_call(function: Callable[[Any, int], AnyArray], part: Any, number: int) -> Any:
     from dask.delayed import delayed
 
-    return delayed(function, traverse=False)(part)
+    return delayed(function, traverse=False)(part, number)
 
 
 def _make_two_rows(meta: Any) -> Any:
@@ -86,9 +101,25 @@ def check_two_dimensional(X: Any) -> None:
         raise ValueError(f"Expected 2D array, got a Dask array with {X.ndim} dimension(s) instead.")
 
 
+def load_lengths(X: Any) -> Any:
+    """Return a Dask array of numbers from Dask input, whose blocks have known lengths."""
+    convert = functools.partial(to_feature_array, finite="allow-nan", min_samples=0)
+    array = apply_lazily(convert, X)
+    return array.compute_chunk_sizes() if np.isnan(array.shape[0]) else array
+
+
 def compute_eagerly(values: Any) -> Any:
     """Return values in memory; Dask collections are computed, arrays copied from devices."""
     return values.compute() if is_lazy(values) else to_host(values)
+
+
+def compute_together(*values: Any) -> tuple[Any, ...]:
+    """Return values in memory as `compute_eagerly` does, Dask collections in one pass."""
+    if any(is_lazy(value) for value in values):
+        import dask
+
+        values = dask.compute(*values)
+    return tuple(to_host(value) for value in values)
 
 
 def take_values(values: AnyArray, codes: Any) -> Any:

@@ -13,6 +13,7 @@ from opgd._fit.noise import Noise, add_noise
 from opgd._fit.numbering import Numbering, number_by_weight
 from opgd._fit.problem import Problem
 from opgd._fit.refinement import make_unprojected_mixture
+from opgd._utils.features import to_feature_array
 from opgd.core.coordinates import sphered_coordinates
 from opgd.core.density import make_sample_density
 from opgd.core.fitted import FittedProjection
@@ -104,11 +105,18 @@ def describe_noise(
 
 def _cluster(projection: FittedProjection, X: AnyArray) -> FloatArray:
     """Return the most probable cluster, and one minus its probability, (n, 2)."""
-    log_posteriors = normalize_log_joints(projection.class_log_joint(X))
+    log_posteriors = normalize_log_joints(projection.class_log_joint(_to_array(X)))
     uncertainties = -np.expm1(log_posteriors.max(axis=1))
     return np.column_stack([np.argmax(log_posteriors, axis=1), uncertainties])
 
 
 def _predict_clusters(projection: FittedProjection, X: AnyArray) -> IntArray:
     """Return the most probable cluster, (n,)."""
-    return np.argmax(projection.log_joint(X), axis=1)
+    return np.argmax(projection.log_joint(_to_array(X)), axis=1)
+
+
+def _to_array(X: Any) -> AnyArray:
+    """Return samples, or a partition of a Dask data frame, as an array."""
+    if isinstance(X, np.ndarray):
+        return X
+    return to_feature_array(X, finite=False, min_samples=0)

@@ -13,13 +13,13 @@ from opgd._fit.initialization import convert_components
 from opgd._fit.normal_form import describe_gaussians
 from opgd._fit.problem import Prepared, Problem, frame_samples, pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
+from opgd._model_selection.evaluation import ClassPredictor, Evaluator
 from opgd._model_selection.path import Setting, count_parameters, model_directions
-from opgd._model_selection.scores import FACTORED, METRICS
+from opgd._model_selection.scores import METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import weigh_by_class
 from opgd.classifier import OPGDClassifier
-from opgd.core.calibration import brier_scores, compute_losses, raw_loss
-from opgd.core.engines import RowEngine
+from opgd.core.engines import Engine, RowEngine, spread_positions
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -30,6 +30,8 @@ MAX_PREPARED_CELLS = 2**25
 """Number of entries of X up to which copies of the training samples of all splits are kept."""
 ROWS_PER_GAUSSIAN = 4
 """Number of training samples that each of several Gaussians of a class has on average, or more."""
+MAX_COLLECTED = 1_000_000
+"""Number of held-out or training samples of a split whose predictions are collected."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Outcome:
     score: float
     error: float
     wrong: AnyArray  # (n,), whether each held-out sample is misclassified
-    brier: FloatArray  # (n,), squared distances of posteriors from the true classes
+    brier: FloatArray  # (n,), squared distances of posteriors from the true classes; or none
     losses: FloatArray  # sums of log-losses by temperature and share of the background
     raw_loss: float  # sum of log-losses without calibration
     weights: FloatArray  # (n,), of the held-out samples
@@ -60,18 +62,27 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model predicts for the held-out samples of one split."""
+    """What a model predicts for held-out samples of one split: all, or `MAX_COLLECTED` of them."""
 
     log_joint: FloatArray  # (n, K), of all classes
     distances: FloatArray  # (n,), squared, to the nearest Gaussian
-    train_distances: FloatArray  # (n_train,), those of the training samples
+    codes: IntArray  # (n,), true classes
+    weights: FloatArray  # (n,)
+    unfactored_weights: FloatArray  # (n,), without the factors of the classes
+    true_priors: FloatArray  # (n,), priors of the true classes
+    n_held_out: int
+    train_distances: FloatArray  # those of training samples, at most `MAX_COLLECTED`
+    n_train: int
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Labeled samples from which the splits are selected."""
+    """Labeled samples from which the splits are selected.
 
-    X: AnyArray  # (n, p)
+    Features are in memory, or on the workers of a cluster as `opgd._dask.rows.DaskRows`.
+    """
+
+    X: Any  # (n, p)
     codes: IntArray  # (n,), indices into classes
     weights: FloatArray | None  # (n,)
     classes: AnyArray  # (K,)
@@ -99,8 +110,8 @@ class Sample:
         return replace(self, weights=weights, class_factors=factors)
 
     def positions(self, which: Any) -> IntArray:
-        """Return the indices of the samples given by indices or a mask that have weight."""
-        which = np.arange(len(self.X))[which]
+        """Return the indices, ascending, of the samples given by indices or a mask with weight."""
+        which = np.sort(np.arange(len(self.X))[which])
         return which if self.weights is None else which[self.weights[which] > 0]
 
     @property
@@ -111,9 +122,31 @@ class Sample:
     def rank(self) -> int:
         """Return the rank of the centered samples with positive weight."""
         weighted = self.select(slice(None))
-        engine = RowEngine(weighted.X, weighted.codes, weighted.weights)
         with one_blas_thread():
-            return int(frame_samples(engine).basis.shape[1])
+            return int(frame_samples(weighted.make_engine()).basis.shape[1])
+
+    @property
+    def in_memory(self) -> bool:
+        """Return whether the features are in memory."""
+        return isinstance(self.X, np.ndarray)
+
+    def make_engine(
+        self, codes: IntArray | None = None, weights: FloatArray | None = None
+    ) -> Engine:
+        """Return an engine for the samples, with other codes or weights if these are given."""
+        codes = self.codes if codes is None else codes
+        weights = self.weights if weights is None else weights
+        if self.in_memory:
+            return RowEngine(self.X, codes, weights)
+        engine: Engine = self.X.make_engine(codes, weights)
+        return engine
+
+    def thin(self, most: int) -> tuple["Sample", IntArray]:
+        """Return at most `most` samples, spread over all of them, and their positions."""
+        positions = spread_positions(len(self.X), most)
+        if len(positions) == len(self.X):
+            return self, positions
+        return replace(self, metadata={}).select(positions), positions
 
 
 def make_folds(
@@ -126,6 +159,10 @@ def make_folds(
     if sample.weights is not None:
         sample = replace(sample, weights=scale_to_counts(sample.weights))
     held_out = [sample.positions(test) for _, test in splits]
+    if not sample.in_memory:
+        n_train = sum(len(sample.positions(train)) for train, _ in splits)
+        n_kept = len(sample.X) + n_train + sum(map(len, held_out))
+        sample = replace(sample, X=sample.X.plan_selections(n_kept))
     n_times = np.bincount(np.concatenate(held_out), minlength=len(sample.X))
     weights = np.ones(len(sample.X)) if sample.weights is None else sample.weights
     n_total = float(weights[n_times > 0].sum())
@@ -135,8 +172,11 @@ def make_folds(
 def try_models(
     fold: "Fold", setting: Setting, counts: Sequence[int], initial: AnyArray | None
 ) -> list[Outcome]:
-    """Evaluate models on a fold, which is prepared again each time if its samples are many."""
-    if fold.sample.X.size > MAX_PREPARED_CELLS:
+    """Evaluate models on a fold, which is prepared again each time if its samples are many.
+
+    Samples on a cluster are not copied to this process and need not be prepared again.
+    """
+    if fold.sample.in_memory and fold.sample.X.size > MAX_PREPARED_CELLS:
         fold = replace(fold)
     return fold.try_models(setting, counts, initial)
 
@@ -188,8 +228,13 @@ class Fold:
     def prepared(self) -> Prepared:
         """Moments of the training samples."""
         codes = np.searchsorted(self.present, self.train.codes).astype(np.intp)
-        engine = RowEngine(self.train.X, codes, self.train.weights)
-        return prepare(engine, len(self.present))
+        return prepare(self.train.make_engine(codes), len(self.present))
+
+    @cached_property
+    def test_engine(self) -> Engine:
+        """Held-out samples with their weights, in as few blocks as possible."""
+        engine = self.test.make_engine(weights=self.test_weights)
+        return engine.with_block_rows(engine.n_samples)
 
     @cached_property
     def test_weights(self) -> FloatArray:
@@ -208,11 +253,6 @@ class Fold:
         """Shares of the classes among the training samples, (K,), by Laplace's rule."""
         counts = self.train.counts + 1.0
         return counts / counts.sum()
-
-    @property
-    def true_priors(self) -> FloatArray:
-        """Priors of the classes of the held-out samples, (n,)."""
-        return self.priors[self.test.codes]
 
     def try_models(
         self, setting: Setting, counts: Sequence[int], initial: AnyArray | None = None
@@ -245,11 +285,23 @@ class Fold:
                 if outcome.components is None
                 else problem.coordinates.directions(outcome.components)
             )
-            projection = problem.project(directions)
+            predictor = ClassPredictor(
+                problem.project(directions), self.present, len(self.sample.classes)
+            )
+            test, which = self.test.thin(MAX_COLLECTED)
+            train, _ = self.train.thin(MAX_COLLECTED)
+            engine = self.test_engine if test is self.test else test.make_engine()
+            factor = len(self.test.X) / len(which)
             return Predictions(
-                self._log_joint(problem, directions),
-                projection.nearest_distances(self.test.X),
-                projection.nearest_distances(self.train.X),
+                np.concatenate(engine.sum(predictor.list_log_joints)),
+                np.concatenate(engine.sum(predictor.list_distances)),
+                test.codes,
+                factor * self.test_weights[which],
+                factor * self.unfactored_weights[which],
+                self.priors[test.codes],
+                len(self.test.X),
+                np.concatenate(train.make_engine().sum(predictor.list_distances)),
+                len(self.train.X),
             )
 
     def pose(self, setting: Setting) -> Problem:
@@ -268,22 +320,24 @@ class Fold:
             ridge=setting.ridge,
         )
 
-    def _log_joint(self, problem: Problem, directions: FloatArray) -> FloatArray:
-        log_joint = np.full((len(self.test.X), len(self.test.classes)), -np.inf)
-        log_joint[:, self.present] = problem.project(directions).class_log_joint(self.test.X)
-        return log_joint
-
     def _evaluate(
         self, problem: Problem, directions: FloatArray, setting: Setting, count: int
     ) -> Outcome:
         """Return the results of the model of a setting with these directions."""
-        test, weights = self.test, self.test_weights
-        log_joint = self._log_joint(problem, directions)
-        wrong = np.argmax(log_joint, axis=1) != test.codes
-        error = float(np.average(wrong, weights=weights))
+        evaluate = Evaluator(
+            problem.project(directions),
+            self.present,
+            len(self.sample.classes),
+            self.priors,
+            self.n_total,
+            self.metric,
+            self.sample.class_factors,
+            with_brier=setting.n_features is not None,
+        )
+        sums = self.test_engine.sum(evaluate)
+        wrong = np.concatenate(sums.wrong)
         if self.scorer is None:
-            counts = weights if self.metric in FACTORED else self.unfactored_weights
-            score = METRICS[self.metric](log_joint, test.codes, counts)
+            score = METRICS[self.metric].finish(sums.score)
         else:
             score = self._score_with(
                 self.scorer, self._build_classifier(problem, directions, setting)
@@ -296,12 +350,12 @@ class Fold:
             len(problem.gaussian_classes),
             count_parameters(problem, setting, len(directions)),
             score,
-            error,
+            float(np.average(wrong, weights=self.test_weights)),
             wrong,
-            brier_scores(log_joint, test.codes),
-            compute_losses(log_joint, test.codes, weights, self.true_priors, self.n_total),
-            raw_loss(log_joint, test.codes, weights),
-            weights,
+            np.concatenate([np.empty(0), *sums.brier]),
+            sums.losses,
+            sums.raw_loss,
+            self.test_weights,
             None if setting.end == "rda" else components,
         )
 

@@ -6,6 +6,7 @@ from opgd._model_selection.folds import Fold, Predictions
 from opgd._model_selection.ranking import Model
 from opgd.core.calibration import Calibration, fit_calibration
 from opgd.core.held_out import HeldOut
+from opgd.core.types import AnyArray
 
 
 def collect_held_out(
@@ -14,17 +15,16 @@ def collect_held_out(
     """Return the held-out samples of all folds by a model, and its calibration on them."""
     pairs = list(zip(folds, model.outcomes, strict=True))
     predictions = [fold.predict(outcome) for fold, outcome in pairs]
-    log_joint = np.concatenate([fold.log_joint for fold in predictions])
-    distances = np.concatenate([fold.distances for fold in predictions])
-    codes = np.concatenate([fold.test.codes for fold in folds])
+
+    def join(name: str) -> AnyArray:
+        return np.concatenate([getattr(fold, name) for fold in predictions])
+
+    log_joint, codes = join("log_joint"), join("codes")
     calibration = Calibration()
     if calibrate:
-        weights = np.concatenate([fold.test_weights for fold in folds])
-        true_priors = np.concatenate([fold.true_priors for fold in folds])
-        calibration = fit_calibration(log_joint, codes, weights, true_priors)
-    distances = distances * scale_to_all_samples(predictions)
-    weights = np.concatenate([fold.unfactored_weights for fold in folds])
-    held_out = HeldOut.collect(log_joint, codes, weights, distances)
+        calibration = fit_calibration(log_joint, codes, join("weights"), join("true_priors"))
+    distances = join("distances") * scale_to_all_samples(predictions)
+    held_out = HeldOut.collect(log_joint, codes, join("unfactored_weights"), distances)
     return held_out.divided_by(calibration.temperature), calibration
 
 
@@ -39,6 +39,6 @@ def scale_to_all_samples(predictions: list[Predictions]) -> float:
     train = float(np.median(np.concatenate([fold.train_distances for fold in predictions])))
     if not 0 < train < held_out:
         return 1.0
-    n_train = sum(len(fold.train_distances) for fold in predictions)
-    share = n_train / (n_train + sum(len(fold.distances) for fold in predictions))
+    n_train = sum(fold.n_train for fold in predictions)
+    share = n_train / (n_train + sum(fold.n_held_out for fold in predictions))
     return (train + share * (held_out - train)) / held_out

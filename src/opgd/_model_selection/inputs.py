@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 
+from opgd._dask.lazy import compute_eagerly
 from opgd._model_selection.folds import Sample
 from opgd._utils.labels import (
+    check_n_classes,
     check_no_missing,
     encode_classes,
     make_split_labels,
@@ -67,14 +69,7 @@ def make_sample(
     Samples of weight 0 are in no fit. They can be dropped unless a splitter or splits passed by the
     user refer to all samples.
     """
-    metadata = {
-        use: {
-            name: check_length(name, value, len(X))
-            for name, value in values.items()
-            if value is not None
-        }
-        for use, values in routed.items()
-    }
+    metadata = {use: _check_metadata(values, len(X)) for use, values in routed.items()}
     is_used = np.ones(len(y), dtype=bool) if weights is None else weights > 0
     check_no_missing(y, is_used)
     if weights is not None and drop_unweighted and not is_used.all():
@@ -89,6 +84,39 @@ def make_sample(
     codes[is_used] = used_codes
     check_classes(classes, codes)
     return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
+
+
+def make_lazy_sample(
+    lazy: Any, routed: dict[str, dict[str, Any]], *, drop_unweighted: bool
+) -> tuple[Sample, dict[str, Any]]:
+    """Return the same as `make_sample` for samples on a Dask cluster, a `LazyRows`.
+
+    Only labels and weights are collected in this process.
+    """
+    from opgd._dask.rows import DaskRows, collect_labels
+
+    n_samples, engine = sum(lazy.lengths), lazy.engine
+    metadata = _check_metadata(routed["split"], n_samples)
+    if engine.n_samples < n_samples:
+        if not drop_unweighted:
+            raise ValueError(
+                "With Dask input, samples of weight 0 need an int or a float as cv; drop these "
+                "samples to use other splits."
+            )
+        metadata = {}  # stratified splits do not use any
+    codes, weights = collect_labels(engine)
+    check_n_classes(len(lazy.classes), len(codes))
+    check_classes(lazy.classes, codes)
+    return Sample(DaskRows.from_engine(engine), codes, weights, lazy.classes), metadata
+
+
+def _check_metadata(values: dict[str, Any], n_samples: int) -> dict[str, AnyArray]:
+    """Return metadata as arrays with one entry for each sample, without those that are None."""
+    return {
+        name: check_length(name, compute_eagerly(value), n_samples)
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def make_splits(

@@ -29,7 +29,7 @@ class Selection:
     given : values of hyperparameters to try in all combinations
     list_counts : returns the numbers of components to try, from the number of dimensions
     tries_ends : whether LDA and RDA are candidates
-    n_jobs : number of processes
+    n_jobs : number of processes; evaluations on a cluster follow one another
     on_step : called after every evaluation of a path of models on a split
     bar : shows the progress
     """
@@ -113,7 +113,8 @@ class Selection:
 
     def _run(self, requests: list[Request], which: Sequence[int]) -> list[list[list[Outcome]]]:
         tasks = [(request, i) for request in requests for i in which]
-        paths = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        n_jobs = self.n_jobs if self.sample.in_memory else None
+        paths = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(try_models)(self.folds[i], request.setting, request.counts, request.start(i))
             for request, i in tasks
         )

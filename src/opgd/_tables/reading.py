@@ -69,6 +69,21 @@ def get_input_names(estimator: Any) -> list[str]:
     return [str(name) for name in names]
 
 
+def find_row_numbers(X: Any, positions: AnyArray) -> list[str]:
+    """Return the columns of a pandas data frame that number the rows of a larger table.
+
+    In a part of the rows, at `positions`, these numbers are not consecutive.
+    """
+    if not hasattr(X, "iloc"):
+        return []
+    names = []
+    for j, dtype in enumerate(X.dtypes):
+        if is_plain(dtype) and dtype.kind in "iu":
+            differences = X.iloc[:, j].to_numpy() - positions
+            names += [str(X.columns[j])] * bool(np.all(differences == differences[0]))
+    return names
+
+
 def _read_frame_columns(frame: DataFrame, names: list[str], places: Sequence[int]) -> list[Cells]:
     """Return the cells of columns; NumPy numbers of pandas are read at once, which is faster."""
     kinds = {frame.dtypes[j].kind if is_plain(frame.dtypes[j]) else "O" for j in places}

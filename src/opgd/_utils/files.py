@@ -3,6 +3,7 @@
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ KINDS = {
     stat.S_ISBLK: "a device",
 }
 """What is never replaced, by the test of its mode."""
+KEEPS_PERMISSIONS = sys.platform != "win32"
+"""Whether a file passes its permissions on; the only one on Windows, read-only, forbids to replace
+it, and would forbid to delete the temporary file."""
 
 
 def check_writable_path(path: Any, overwrite: bool) -> Path:
@@ -55,7 +59,7 @@ def open_atomically(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        if previous is not None and overwrite:
+        if previous is not None and overwrite and KEEPS_PERMISSIONS:
             temporary.chmod(stat.S_IMODE(previous.st_mode))
         _read_status(path)  # again, since writing may have taken long
         _rename(temporary, path, overwrite)

@@ -17,7 +17,7 @@ from opgd._utils.validation import check_integer, check_positive, check_sample_w
 from opgd._utils.warnings import warn_caller
 from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.baselines._subspace_mixture import SubspaceMixture
-from opgd.core.engines import RowEngine
+from opgd.core.engines import Engine
 from opgd.core.gaussians import ProjectedGaussians
 from opgd.core.solvers import CONVERGED, MAX_ITER, SolverResult, maximize
 from opgd.core.starts import lda_axes, normalize_rows
@@ -176,7 +176,7 @@ class AlternatingComponents(ProjectionMixin, Baseline):
             X, labels, weights = X[weights > 0], labels[weights > 0], weights[weights > 0]
         return X, *encode_partly_labeled(labels, self.unlabeled), weights
 
-    def _prepare(self, engine: RowEngine, n_classes: int) -> Prepared:
+    def _prepare(self, engine: Engine, n_classes: int) -> Prepared:
         frame = frame_samples(engine)
         return Prepared(frame, estimate_class_moments(frame, n_classes, n_rounds=0)[0])
 

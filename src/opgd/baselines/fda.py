@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from opgd._dask.lazy import support_dask
+from opgd._dask.lazy import match_input_type
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import check_choice, check_integer, check_positive
 from opgd.baselines._basis_functions import BASES, Basis, distinct_quantiles
@@ -125,7 +125,7 @@ class FlexibleDiscriminantAnalysis(
         self.ridge = ridge
         self.priors = priors
 
-    @support_dask
+    @match_input_type
     def transform(self, X: Any) -> FloatArray:
         """Project samples on the components.
 

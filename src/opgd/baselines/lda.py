@@ -78,6 +78,7 @@ class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
     """
 
     _allow_missing = True
+    _fits_on_cluster = True
 
     def __init__(
         self,

@@ -25,13 +25,14 @@ class RegularizedDiscriminantAnalysis(Baseline):
         \Sigma_k &= (1 - \gamma) \tilde\Sigma_k
                     + \gamma \frac{\operatorname{tr} \tilde\Sigma_k}{p} I.
 
-    With ``gamma=0``, ``alpha=0`` is LDA and ``alpha=1`` is QDA (with covariances divided by n_k,
-    not n_k - 1). Friedman mixes sums of squares and class sizes instead of covariances in the first
-    step, so that large classes are shrunk less than small ones. The formula here is that of
-    Hofmeyr, Kamper & Melonas and of Hastie, Tibshirani & Friedman, in which `alpha` is the weight
-    of the class whatever its size. The second step is Friedman's and depends on the units of the
-    features; standardize features of different units. Friedman also selects both parameters, by an
-    estimate of the misclassification risk; use a search such as `GridSearchCV` for this.
+    With ``gamma=0``, ``alpha=0`` is LDA and ``alpha=1`` is QDA (with divisors :math:`n_k` of the
+    covariances, not :math:`n_k - 1`). Friedman mixes sums of squares and class sizes instead of
+    covariances in the first step, so that large classes are shrunk less than small ones. The
+    formula here is that of Hofmeyr, Kamper & Melonas and of Hastie, Tibshirani & Friedman, in which
+    `alpha` is the weight of the class whatever its size. The second step is Friedman's and depends
+    on the units of the features; standardize features of different units. Friedman also selects
+    both parameters, by an estimate of the misclassification risk; use a search such as
+    `GridSearchCV` for this.
 
     Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
     missing at random; see the guide.
@@ -68,6 +69,7 @@ class RegularizedDiscriminantAnalysis(Baseline):
     """
 
     _allow_missing = True
+    _fits_on_cluster = True
 
     _advice = "set alpha or gamma to choose the amount of shrinkage"
 

@@ -27,7 +27,8 @@ INPUT_ERRORS = (
 """Exceptions caused by the input; LinAlgError, a ValueError, is excluded below."""
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """errno values of failed writes, such as a full disk."""
-SIGNALS = ("SIGTERM", "SIGHUP")
+SIGNALS = ("SIGTERM", "SIGHUP", "SIGBREAK")
+"""Names of signals that end the command; each system has some of them."""
 MAX_PATH = 100
 """Maximum length of a path in a message."""
 OPTIONS = {
@@ -71,7 +72,7 @@ def exit_on_errors() -> Iterator[None]:
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """Raise SystemExit on SIGTERM and SIGHUP, so that temporary files are removed."""
+    """Raise SystemExit on SIGTERM and the like, so that temporary files are removed."""
 
     def exit_by_signal(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         sys.exit(128 + number)
@@ -79,7 +80,7 @@ def exit_on_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    names = [name for name in SIGNALS if hasattr(signal, name)]  # Windows has no SIGHUP
+    names = [name for name in SIGNALS if hasattr(signal, name)]
     previous = {
         number: signal.getsignal(number) for number in map(signal.Signals.__getitem__, names)
     }
@@ -143,7 +144,7 @@ def _exit_on_failure(error: Exception) -> NoReturn:
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         discard_output()
         _exit(f"cannot write: {error.strerror}.", 1)
-    if isinstance(error, BrokenPipeError):  # the reader has closed the pipe
+    if _is_closed_pipe(error):
         discard_output()
         sys.exit(1)
     with_path = isinstance(error, OSError) and error.filename is not None
@@ -151,6 +152,14 @@ def _exit_on_failure(error: Exception) -> NoReturn:
         _exit(_explain_input_error(error), 2)
     reason = f"{type(error).__name__}: {error}"
     _exit(f"unexpected failure: {reason} (set OPGD_TRACEBACK=1 for a traceback)", 1)
+
+
+def _is_closed_pipe(error: Exception) -> bool:
+    """Return whether the reader of standard output has gone; Windows has EINVAL for it."""
+    if isinstance(error, BrokenPipeError):
+        return True
+    on_windows = sys.platform == "win32"
+    return on_windows and isinstance(error, OSError) and error.errno == errno.EINVAL
 
 
 def _exit(message: str, code: int) -> NoReturn:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.parallel import Parallel, delayed
 
+from opgd._dask.lazy import is_lazy, load_lengths
 from opgd._utils.features import convert_list, read_frame, to_feature_array
 from opgd._utils.labels import (
     check_no_missing,
@@ -21,7 +22,8 @@ from opgd._utils.warnings import warn_caller
 from opgd.comparison.evaluation import EMPTY, evaluate
 from opgd.comparison.missing import accepts_missing, has_missing
 from opgd.comparison.names import select_estimators
-from opgd.comparison.splits import Split, make_inner_splitter, make_outer_splits
+from opgd.comparison.splits import Split, make_inner_splitter, make_outer_splits, sort_splits
+from opgd.comparison.subsampled import subsample_others
 from opgd.comparison.weights import uses_weights
 from opgd.core.types import FloatArray
 
@@ -69,7 +71,11 @@ def compare(
     X : array-like of shape (n_samples, n_features)
         Samples. Missing values (NaN) are used by the classifiers that accept them; for the others,
         medians of the training samples replace them, and a warning names these methods. If
-        `estimators` is a dict, nothing is replaced.
+        `estimators` is a dict, nothing is replaced. Dask arrays and data frames stay on their
+        workers: OPGD, LDA, RDA, SAVE, CPCDA and MDA are fitted there. Other classifiers are fitted
+        in memory to at most 20000 training samples, spread over all of them, as the column
+        `n_train` tells, and a warning names these methods; their results are those of all held-out
+        samples.
     y : array-like of shape (n_samples,)
         Class labels, of at least two classes.
     estimators : None, "usual", "paper", "all", list or dict, default=None
@@ -112,7 +118,8 @@ def compare(
         expected to, from the growth of the times. With a budget, parallel processes share the
         methods of one split at a time.
     n_jobs : int, default=None
-        Number of parallel processes over methods and splits. None means 1, -1 all cores.
+        Number of parallel processes over methods and splits. None means 1, -1 all cores. With Dask
+        input, fits follow one another.
     random_state : int, RandomState instance or None, default=None
         Seed for shuffling folds, and for drawing the validation set if `inner_cv` is a float.
     verbose : int, default=1
@@ -125,7 +132,7 @@ def compare(
         One row per method and split, with columns `method`, `split`, `error`, `log_loss` (NaN for
         classifiers without `predict_proba`), `seconds` (time of the fit, including the selection of
         hyperparameters), `parameters` (the selected hyperparameters), `balanced_accuracy`,
-        `n_train`, `n_test` (numbers of samples), `status` ("ok", "failed" or "skipped") and
+        `n_train`, `n_test` (numbers of samples used), `status` ("ok", "failed" or "skipped") and
         `reason` (why a fit failed or was skipped). If a fit fails, a warning is issued and its
         results are NaN.
 
@@ -154,7 +161,7 @@ def compare(
     classes, codes = encode_labels(y)
     if len(classes) < 2:
         raise ValueError("y has only one class; a comparison needs at least two.")
-    X = _convert_samples(X, estimators)
+    X = load_lengths(X) if is_lazy(X) else _convert_samples(X, estimators)
     check_consistent_length(X, y, groups)
     if groups is not None:
         groups = to_label_array(groups, "groups")
@@ -169,6 +176,9 @@ def compare(
     filled = set[str]()
     if not isinstance(estimators, Mapping) and has_missing(X):
         filled = _find_filled(candidates)
+    if is_lazy(X):
+        candidates = subsample_others(candidates, filled)
+        splits, n_jobs, filled = sort_splits(splits, len(y)), None, set[str]()
     run = Comparison(candidates, (X, y, groups, weights), splits, budget, n_jobs, filled)
     return pandas.DataFrame(run.evaluate_all(verbose))
 
@@ -278,7 +288,7 @@ class Comparison:
             warn_caller(f"{name} failed on split {number}: {failure}", UserWarning)
         train, test = self.splits[number]
         status = "skipped" if outcome is None else "failed" if failure else "ok"
-        sizes = {"n_train": len(train), "n_test": len(test)}
+        sizes = {"n_train": results.pop("n_train", len(train)), "n_test": len(test)}
         reason = self.too_slow[name] if outcome is None else failure
         row = {"method": name, "split": number, **results, **sizes}
         return row | {"status": status, "reason": reason}

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import has_fit_parameter
 
+from opgd._dask.lazy import compute_eagerly
 from opgd.comparison.missing import fill_medians
 from opgd.comparison.splits import Split
 from opgd.comparison.weights import SEARCHES, make_weight_params, take_weights
@@ -41,12 +42,9 @@ def evaluate(
     """
     train, test = split
     outcome = EMPTY | {"failure": ""}
-    fit_params = make_weight_params(estimator, take_weights(weights, train))
-    # fit() of scikit-learn's searches has no parameter `groups`, but passes it to their splitter
-    if groups is not None and (
-        has_fit_parameter(estimator, "groups") or isinstance(estimator, SEARCHES)
-    ):
-        fit_params["groups"] = groups[train]
+    fit_params = make_fit_params(
+        estimator, take_weights(weights, train), None if groups is None else groups[train]
+    )
     start = time.perf_counter()
     # weights and groups are passed here, and not by the metadata routing of scikit-learn
     with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
@@ -58,11 +56,25 @@ def evaluate(
             model = clone(estimator).fit(X_train, y[train], **fit_params)
             outcome["seconds"] = time.perf_counter() - start
             outcome["parameters"] = dict(getattr(model, "best_params_", {}))
+            outcome["n_train"] = getattr(model, "n_fitted_", len(train))
             outcome |= _score(model, X_test, y[test], take_weights(weights, test))
         except Exception as error:  # the other methods are still compared
             outcome["failure"] = f"{type(error).__name__}: {error}"
             outcome |= {"seconds": time.perf_counter() - start, "parameters": {}}
     return outcome
+
+
+def make_fit_params(
+    estimator: Any, weights: FloatArray | None, groups: AnyArray | None
+) -> dict[str, Any]:
+    """Return the arguments of `fit` for the weights and groups of the training samples."""
+    fit_params = make_weight_params(estimator, weights)
+    # fit() of scikit-learn's searches has no parameter `groups`, but passes it to their splitter
+    if groups is not None and (
+        has_fit_parameter(estimator, "groups") or isinstance(estimator, SEARCHES)
+    ):
+        fit_params["groups"] = groups
+    return fit_params
 
 
 def select_samples(X: Any, indices: AnyArray) -> Any:
@@ -73,13 +85,14 @@ def select_samples(X: Any, indices: AnyArray) -> Any:
 
 
 def _score(model: Any, X: Any, y: AnyArray, weights: FloatArray | None) -> dict[str, float]:
-    predicted = model.predict(X)
+    predicted = compute_eagerly(model.predict(X))
     scores = {
         "error": float(np.average(predicted != y, weights=weights)),
         "balanced_accuracy": float(balanced_accuracy_score(y, predicted, sample_weight=weights)),
     }
     if hasattr(model, "predict_proba"):
-        losses = compute_log_losses(model.predict_proba(X), model.classes_, y)
+        posteriors = compute_eagerly(model.predict_proba(X))
+        losses = compute_log_losses(posteriors, model.classes_, y)
         scores["log_loss"] = float(np.average(losses, weights=weights))
     return scores
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.utils import get_tags
 
+from opgd._dask.lazy import is_lazy
 from opgd.core.types import AnyArray
 
 
@@ -23,10 +24,17 @@ def accepts_missing(estimator: Any) -> bool:
 
 def fill_medians(train: AnyArray, test: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Replace NaN by medians of the training samples; by 0 in features without values."""
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(train)
+    imputer = make_imputer().fit(train)
     return imputer.transform(train), imputer.transform(test)
 
 
+def make_imputer() -> SimpleImputer:
+    """Return a transformer that replaces NaN by medians; by 0 in features without values."""
+    return SimpleImputer(strategy="median", keep_empty_features=True)
+
+
 def has_missing(X: Any) -> bool:
-    """Return whether an array has NaN; False for data frames."""
+    """Return whether an array has NaN; False for data frames in memory."""
+    if is_lazy(X):
+        return bool(np.isnan(X).any().compute())
     return isinstance(X, np.ndarray) and X.dtype.kind == "f" and bool(np.isnan(X).any())

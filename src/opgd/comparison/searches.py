@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 
+from opgd._dask.lazy import compute_eagerly, is_lazy
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd._utils.warnings import DataWarning
 from opgd.comparison.evaluation import compute_log_losses
 from opgd.comparison.missing import accepts_missing
+from opgd.comparison.splits import sort_splits
 from opgd.comparison.weights import make_weight_params, take_weights
 from opgd.core.types import AnyArray, FloatArray
 
@@ -35,6 +37,8 @@ class HeldOutSearch(ClassifierMixin, BaseEstimator):
     def fit(self, X: AnyArray, y: AnyArray, sample_weight: Any = None, groups: Any = None) -> Self:
         """Select the parameters, and fit the model to all samples."""
         self._splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        if is_lazy(X):
+            self._splits = sort_splits(self._splits, len(y))
         losses = [
             self._compute_losses(X, y, sample_weight, train, test) for train, test in self._splits
         ]
@@ -120,10 +124,11 @@ class ParameterSearch(HeldOutSearch):
         return losses
 
     def _score(self, model: Any, X: AnyArray, y: AnyArray, weights: Any) -> tuple[float, float]:
-        error = float(np.average(model.predict(X) != y, weights=weights))
+        error = float(np.average(compute_eagerly(model.predict(X)) != y, weights=weights))
         if self.ties == "first" or not hasattr(model, "predict_proba"):
             return error, 0.0
-        losses = compute_log_losses(model.predict_proba(X), model.classes_, y)
+        posteriors = compute_eagerly(model.predict_proba(X))
+        losses = compute_log_losses(posteriors, model.classes_, y)
         return error, float(np.average(losses, weights=weights))
 
     def _get_params(self, index: int) -> dict[str, Any]:

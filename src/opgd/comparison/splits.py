@@ -54,6 +54,12 @@ def make_outer_splits(
     return indices
 
 
+def sort_splits(splits: list[Split], n_samples: int) -> list[Split]:
+    """Return the splits as ascending indices, by which Dask input is selected block by block."""
+    rows = np.arange(n_samples)
+    return [(np.sort(rows[train]), np.sort(rows[test])) for train, test in splits]
+
+
 def _make_folds(n_folds: int, groups: Any, rng: np.random.RandomState) -> Any:
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     return kind(n_folds, shuffle=True, random_state=rng.randint(2**31 - 1))

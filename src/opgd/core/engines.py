@@ -196,8 +196,19 @@ class Engine(ABC):
 
         The sample is the same in every call.
         """
-        places = (np.arange(size) + np.random.default_rng(0).random(size)) / size
-        return self.select_rows((places * self.n_samples).astype(np.intp))
+        return self.select_rows(spread_positions(self.n_samples, size))
+
+
+def spread_positions(n_samples: int, size: int) -> IntArray:
+    """Return one random position from each of `size` equal ranges, ascending; all if they are few.
+
+    The positions are the same in every call. Unlike equally spaced ones, they do not follow a
+    period in the data.
+    """
+    if size >= n_samples:
+        return np.arange(n_samples)
+    places = (np.arange(size) + np.random.default_rng(0).random(size)) / size
+    return (places * n_samples).astype(np.intp)
 
 
 def choose_block_rows(n_features: int) -> int:

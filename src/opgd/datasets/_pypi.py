@@ -64,7 +64,8 @@ def download_wheel(requirement: str, folder: Path) -> Path:
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=TIMEOUT,
             check=False,
         )

@@ -99,7 +99,10 @@ def write_file(path: Path, header: Sequence[str], rows: Iterable[Sequence[object
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
-        with os.fdopen(descriptor, "wb") as raw, gzip.open(raw, "wt", newline="") as file:
+        with (
+            os.fdopen(descriptor, "wb") as raw,
+            gzip.open(raw, "wt", encoding="utf-8", newline="") as file,
+        ):
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(header)
             writer.writerows(rows)

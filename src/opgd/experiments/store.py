@@ -67,7 +67,7 @@ class Store:
         """Append the results of a cell and sync the file to disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
         line = json.dumps({**vars(key), **values}, default=_to_plain) + "\n"
-        with self.path.open("a", encoding="utf-8") as file:
+        with self.path.open("a", encoding="utf-8", newline="\n") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())

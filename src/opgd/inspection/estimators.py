@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from opgd._base.gaussian import GaussianClassifier, GaussianModel
 from opgd._base.projection import ProjectionMixin
+from opgd._dask.lazy import compute_eagerly
 from opgd._model_selection.n_components import predict_by_first_components
 from opgd._model_selection.names import name_model
 from opgd._utils.validation import count_kept
@@ -35,6 +36,14 @@ def has_gaussians_on_axes(estimator: Any) -> bool:
 def has_classes(estimator: Any) -> bool:
     """Return whether the estimator is a classifier, not a mixture."""
     return isinstance(estimator, GaussianClassifier)
+
+
+def get_initial_labels(mixture: Any, n_rows: int) -> IntArray | None:
+    """Return the initial clusters of a mixture, None if it was fitted to another number of rows."""
+    if mixture.initial_labels_.shape[0] != n_rows:  # nan if a Dask array has unknown lengths
+        return None
+    labels: IntArray = compute_eagerly(mixture.initial_labels_)
+    return labels
 
 
 def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:

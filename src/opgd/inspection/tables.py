@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from opgd.core.types import FloatArray, IntArray
+from opgd.inspection.estimators import get_initial_labels
 
 MAX_LISTED = 20
 DOUBTFUL = 0.5
@@ -91,8 +92,8 @@ def summarize_clusters(
     sizes = np.bincount(codes[clustered], minlength=n_clusters)
     from_start = None
     uncertainties: list[float | None] = [None] * n_clusters
-    if len(mixture.labels_) == len(codes) and np.array_equal(mixture.labels_, codes):
-        initial = mixture.initial_labels_
+    initial = get_initial_labels(mixture, len(codes))
+    if initial is not None and np.array_equal(mixture.labels_, codes):
         both = clustered & (initial >= 0)
         from_start = cross_tabulate(initial[both], codes[both], n_clusters, n_clusters)
         sums = np.bincount(codes[clustered], mixture.uncertainty_[clustered], n_clusters)

@@ -11,6 +11,7 @@ from opgd.inspection.estimators import (
     get_feature_scale,
     get_gaussian_groups,
     get_group_names,
+    get_initial_labels,
     select_gaussians,
     standardize_rows,
 )
@@ -157,8 +158,9 @@ def _make_groupings(estimator: Any, picture: Picture, drawn: IntArray) -> list[d
             groupings.append(make_grouping("set", ["training row", "test row"], 1 * is_test))
         return groupings
     groupings = [make_grouping("cluster", group_names, picture.predicted)]
-    if len(estimator.initial_labels_) == len(picture.rows):
-        groupings.append(make_grouping("initial cluster", group_names, estimator.initial_labels_))
+    initial = get_initial_labels(estimator, len(picture.rows))
+    if initial is not None:
+        groupings.append(make_grouping("initial cluster", group_names, initial))
     if picture.known is not None:
         groupings.append(make_grouping("known class", picture.known_names, picture.known))
     return groupings

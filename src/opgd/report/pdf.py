@@ -45,7 +45,8 @@ def print_to_pdf(page: bytes, browser: str) -> bytes:
     The browser runs without a window, with a new profile, on a copy of the page, which makes no
     requests.
     """
-    with tempfile.TemporaryDirectory(prefix="opgd-") as name:
+    # on Windows, processes of the browser may use their files a little longer
+    with tempfile.TemporaryDirectory(prefix="opgd-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         source, target = folder / "report.html", folder / "report.pdf"
         source.write_bytes(page)

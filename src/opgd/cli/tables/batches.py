@@ -1,6 +1,5 @@
 """Read tables that are too large for memory in batches of rows."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from opgd._files.paths import COMPRESSED, list_files
+from opgd._utils.memory import get_memory
 from opgd.cli.console import Terminal, sanitize
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.read import STANDARD_INPUT, Table, make_table, parse_header
@@ -25,7 +25,6 @@ MAX_BATCH_ROWS = 2**15
 COMPRESSION_RATIO = 5
 MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 1000, 10_000
 SAMPLE_CELLS = 500_000
-CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 QUIET = Terminal(quiet=True)
 
 
@@ -57,18 +56,6 @@ def estimate_size(path: str) -> float:
             ratio = COMPRESSION_RATIO if source.path.suffix.lower() in COMPRESSED else 1
             size += ratio * source.path.stat().st_size
     return size
-
-
-def get_memory() -> float:
-    """Return the memory of the machine or of its container, in bytes."""
-    try:
-        memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError):  # not on Windows
-        return 8e9
-    try:
-        return min(memory, float(CGROUP_LIMIT.read_text()))
-    except (OSError, ValueError):  # no limit
-        return memory
 
 
 def iterate_tables(path: str, terminal: Terminal) -> Iterator[Table]:
