@@ -142,7 +142,7 @@ def test_samples_with_missing_values_have_no_label():
         for values in results.values():
             assert np.isnan(values[1]).all()
             assert np.isfinite(values[::2]).all()
-    unused = samples.copy()
+    unused = X[:3].astype(np.float32)
     unused[:, ~fitted("subclasses").support_] = np.nan
     assert np.isfinite(run(opgd.to_onnx(fitted("subclasses")), unused)["probabilities"]).all()
 
