@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
@@ -14,6 +13,8 @@ from sklearn.datasets import load_iris
 import opgd
 from opgd import OPGDClassifier
 from opgd.baselines import MixtureDiscriminantAnalysis, ReducedRankLDA
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 IRIS = load_iris(as_frame=True)
 X, y = IRIS.data.set_axis(list("abcd"), axis=1), IRIS.target.to_numpy()

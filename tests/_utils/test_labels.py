@@ -4,7 +4,6 @@ import enum
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
@@ -12,6 +11,8 @@ import opgd
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, compare
 from opgd._utils.labels import check_n_classes, encode_among
 from opgd.baselines import ReducedRankLDA
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 X, CODES = load_iris(return_X_y=True)
 WORDS = [["low", "middle", "up"][code] for code in CODES]

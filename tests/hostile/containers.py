@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from tests.hostile.outcomes import table
 from tests.hostile.registry import ESTIMATORS, classifies, name_of
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
 

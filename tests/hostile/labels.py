@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
+import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 
@@ -28,6 +28,8 @@ from tests.hostile.registry import (
     without_ridge,
     wraps,
 )
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 SECTION = "Labels and classes"
 REFUSED = "`ValueError`"

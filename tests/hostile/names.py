@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import polars as pl
+import pytest
 from sklearn.base import clone
 
 from tests.hostile.extremes import FINITE, finite_or_refused
@@ -20,6 +20,8 @@ from tests.hostile.outcomes import (
     usable,
 )
 from tests.hostile.registry import classifies, hostile
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 SECTION = "Names and containers"
 COLLISION = 2**61 - 1

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
+import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from tests.hostile.outcomes import fit, frame, refused, same, table, usable, watched
 from tests.hostile.registry import allows_missing, hostile
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 SECTION = "Prediction"
 REFUSED = "`ValueError`"

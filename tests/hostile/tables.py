@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
+import pytest
 from scipy import sparse
 from sklearn.base import clone
 
@@ -29,6 +29,8 @@ from tests.hostile.registry import (
     unit_bound,
     without_ridge,
 )
+
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 SECTION = "Features"
 COLUMN_BY_COLUMN = {  # their model adds up columns, or is that of principal components
