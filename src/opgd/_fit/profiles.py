@@ -30,7 +30,7 @@ class ClusterProfile:
         Means of the features, over the samples in which they are not missing.
     differences : ndarray of shape (n_features,)
         Differences between the mean and the mean of all other clusters, in standard deviations
-        within the two groups.
+        within the two groups; infinite if the feature is constant in both, with different values.
     distinguishing : list of str
         Features with the largest differences of at least 0.8, at most three.
     representatives : ndarray
@@ -52,12 +52,16 @@ class ClusterProfile:
     def describe(self, unit: str) -> str:
         """Return a line of text; `unit` is the plural of what was clustered."""
         places = [self.features.index(name) for name in self.distinguishing]
-        words = [
-            f"{self.features[j]} {self.means[j]:.3g} ({self.differences[j]:+.1f} sd)"
-            for j in places
-        ]
+        words = [f"{self.features[j]} {self.means[j]:.3g} ({self._compare(j)})" for j in places]
         about = ", ".join(words) if words else "no large differences from the other clusters"
         return f"{self.size} {unit} ({self.share:.0%}); {about}"
+
+    def _compare(self, feature: int) -> str:
+        """Return the difference of a feature in words; it is infinite without deviations."""
+        difference = self.differences[feature]
+        if np.isinf(difference):
+            return "constant here, another constant in other clusters"
+        return f"{difference:+.1f} sd"
 
 
 def profile_clusters(
