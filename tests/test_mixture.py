@@ -497,7 +497,18 @@ def test_bic_finds_the_number_of_clusters_far_apart(n_clusters, rng):
 
 
 @IGNORE_DATA
-@pytest.mark.parametrize(("criterion", "n_rounds"), [("bic", 1), ("icl", 3), ("aic", 1)])
+@pytest.mark.parametrize(
+    ("criterion", "n_rounds"),
+    [
+        ("bic", 1),
+        ("icl", 3),
+        ("aic", 1),
+        *[
+            pytest.param(criterion, n_rounds, marks=pytest.mark.slow)
+            for criterion, n_rounds in [("bic", 3), ("icl", 1), ("aic", 3)]
+        ],
+    ],
+)
 def test_selection_agrees_with_the_criteria_on_training_rows(criterion, n_rounds, load):
     X = load("vowel")[0][::6]
     model = OPGDMixture(
