@@ -122,7 +122,7 @@ def describe_rank(value: str, ranking: Ranking) -> str:
     ours, others = ranking.ranks[OURS], ranking.ranks.drop(OURS)
     best = f"{others.min():.1f} ({LABELS[str(others.idxmin())]})"
     return (
-        f"By {value}, its mean rank is {ours:.1f} of {len(ranking.ranks)}; the best of the others "
+        f"By {value}, its mean rank is {ours:.2f} of {len(ranking.ranks)}; the best of the others "
         f"is {best}."
     )
 
@@ -138,9 +138,9 @@ def describe_losses(results: Results) -> str:
     worst = loss.iloc[0]
     sentences = [
         f"On {len(better)} of {n_tables} data sets another method has a lower mean error, on "
-        f"{len(clear)} of them by more than two standard errors; of the {len(MORE.tables)} data "
-        f"sets that were never used for tuning, on {better.index.isin(MORE.tables).sum()} and "
-        f"{clear.index.isin(MORE.tables).sum()}.",
+        f"{len(clear)} of them by more than two standard errors. Of the {len(MORE.tables)} data "
+        f"sets that were never used for tuning, these are {better.index.isin(MORE.tables).sum()} "
+        f"and {clear.index.isin(MORE.tables).sum()}.",
         f"On {len(of_trees)} of these {len(clear)} the lowest error is that of a forest or of "
         f"boosting: {enumerate_names([short(table) for table in of_trees.index])}."
         if len(of_trees)

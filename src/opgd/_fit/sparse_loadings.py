@@ -2,8 +2,8 @@
 
 Loadings are removed from each component step by step, those first whose removal changes the
 component least if its other loadings adapt, in the metric of the pooled within-class covariance.
-After every step the objective is optimized again on what is left, without penalty, so that
-loadings are not shrunk.
+After every step the same objective is optimized again on what is left; no penalty is added for
+sparsity, so that loadings are not shrunk.
 """
 
 from dataclasses import dataclass, replace
