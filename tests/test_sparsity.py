@@ -86,7 +86,7 @@ def test_order_does_not_depend_on_units_origins_or_order_of_features(wine):
 
 def test_order_agrees_with_regressions_on_the_samples(wine):
     X, y = wine
-    order = prepare(RowEngine(X, y), 3).order_features(13)
+    order = OPGDClassifier(sparsity=3).fit(X, y).feature_order_
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     noise = RIDGE * np.diag(_within_classes(X, y).var(axis=0))
     residuals, log_joint, selected = X, np.log(np.bincount(y) / len(y)), []
@@ -105,43 +105,6 @@ def test_order_agrees_with_regressions_on_the_samples(wine):
     assert order.tolist() == selected
 
 
-def test_features_that_others_replace_are_removed(wine):
-    X, y = wine
-    added = prepare(RowEngine(X, y), 3).order_features(13)
-    order = OPGDClassifier(sparsity=5, init="lda").fit(X, y).feature_order_
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    kept = added[:10].tolist()  # twice as many as are selected
-    while len(kept) > 5:
-        rates = [_rate_without(X[:, kept], y, place) for place in range(len(kept))]
-        kept.pop(int(np.argmax(rates)))
-    assert order[:5].tolist() == kept
-    assert order[5:].tolist() == [j for j in added if j not in kept]
-    assert kept != added[:5].tolist()
-
-
-def _rate_without(X, y, removed):
-    """Objective without a feature: its conditional density is divided out of that of all."""
-    within = _within_classes(X, y)
-    noise = RIDGE * np.diag(within.var(axis=0))
-    covariance = within.T @ within / len(X) + noise
-    log_joint = np.log(np.bincount(y) / len(y))
-    for j in range(X.shape[1]):
-        log_joint = log_joint + _log_densities(*_residual(X, y, j, range(j), covariance, noise))
-    others = [j for j in range(X.shape[1]) if j != removed]
-    values, _, own_noise = _residual(X, y, removed, others, covariance, noise)
-    log_joint = log_joint - _log_densities(values, y, own_noise)
-    return _rate(log_joint, values, y, own_noise, sign=-1)
-
-
-def _residual(X, y, j, others, covariance, noise):
-    """Values of a feature after regression on others, and the variance of their noise."""
-    others = list(others)
-    change = np.zeros(X.shape[1])
-    change[others] = -np.linalg.solve(covariance[np.ix_(others, others)], covariance[others, j])
-    change[j] = 1.0
-    return X @ change, y, change @ noise @ change
-
-
 def _within_classes(X, y):
     return np.concatenate([X[y == k] - X[y == k].mean(axis=0) for k in range(3)])
 
@@ -156,11 +119,11 @@ def _log_densities(values, y, noise):
     return norm.logpdf(values[:, None], means, np.sqrt(_class_variances(values, y, noise)))
 
 
-def _rate(log_joint, values, y, noise, sign=1):
+def _rate(log_joint, values, y, noise):
     shares, n = np.bincount(y) / len(y), np.arange(len(y))
     in_class = np.log(_class_variances(values, y, noise))
     information = np.log(values.var() + noise) - shares @ in_class
-    return log_softmax(log_joint, axis=1)[n, y].mean() + sign * INFORMATION_WEIGHT / 2 * information
+    return log_softmax(log_joint, axis=1)[n, y].mean() + INFORMATION_WEIGHT / 2 * information
 
 
 def test_copies_of_a_selected_feature_come_late(wine):

@@ -211,7 +211,7 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     feature_order_ : ndarray of shape (n_varying,)
-        Indices of the features that are not constant: those that are used, then the others.
+        Indices of the features that are not constant, in the order in which they are selected.
         Defined only if `sparsity` is not 0 and `sparsity_type` is "features".
     search_ : dict of ndarrays of shape (n_starts,)
         What each start of the search reached: its name ("start"), "log_likelihood", "n_iter",
@@ -322,7 +322,7 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
             prepared = prepare(engine, len(classes))
             n_kept = count_kept(self.sparsity, engine.n_features) if self.sparsity else None
             if n_kept and self.sparsity_type == "features":
-                order = {"feature_order_": prepared.order_features(n_kept)}
+                order = {"feature_order_": prepared.feature_order}
                 prepared = prepared.restrict(n_kept)
             problem = pose(
                 prepared,

@@ -211,11 +211,12 @@ class OPGDClassifierCV(
         Results of the best model by number of features, if `sparsity` is given: "n_features",
         "mean_test_error" and "se_test_error", "mean_test_log_loss" (calibrated),
         "test_log_likelihood" (of held-out samples, without calibration), "n_components", and
-        "selected". With ``sparsity="auto"`` more models are tried for the selected number
-        afterwards. It can be passed to `pandas.DataFrame`.
+        "selected". The features are the first entries of `feature_order_`. With
+        ``sparsity="auto"`` more models are tried for the selected number afterwards. It can be
+        passed to `pandas.DataFrame`.
     feature_order_ : ndarray of shape (n_varying,)
-        Indices of the features that are not constant: those that are used, then the others. Defined
-        if `sparsity` is given.
+        Indices of the features that are not constant, in the order in which they are selected, if
+        `sparsity` is given.
     support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     n_splits_ : int

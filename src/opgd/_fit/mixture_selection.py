@@ -159,8 +159,7 @@ def select_features(engine: RowEngine, labels: IntArray, n_kept: int) -> IntArra
     rows = engine.select_rows(np.flatnonzero(labels >= 0))
     codes = np.unique(labels[labels >= 0], return_inverse=True)[1].astype(np.intp)
     clusters = RowEngine(rows.X, codes, rows.weights, n_threads=rows.n_threads)
-    prepared = prepare(clusters, int(codes.max()) + 1)
-    return np.sort(prepared.order_features(n_kept)[:n_kept])
+    return np.sort(prepare(clusters, int(codes.max()) + 1).feature_order[:n_kept])
 
 
 def select_init(init: Any, present: AnyArray) -> Any:

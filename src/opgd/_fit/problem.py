@@ -10,13 +10,7 @@ import numpy as np
 from opgd._fit.subclasses import split_classes
 from opgd.core.coordinates import Coordinates, Frame, make_frame
 from opgd.core.engines import Engine
-from opgd.core.feature_order import (
-    MAX_CANDIDATES,
-    MAX_CELLS,
-    FeatureOrder,
-    order_features,
-    screen_features,
-)
+from opgd.core.feature_order import MAX_CANDIDATES, MAX_CELLS, order_features, screen_features
 from opgd.core.fitted import FittedProjection
 from opgd.core.gaussians import FORMS
 from opgd.core.marginal import Completion, make_completion
@@ -51,41 +45,25 @@ class Prepared:
         return estimate_ridge(self.frame, self.classes)
 
     @cached_property
-    def screened_features(self) -> IntArray:
-        """Indices of the features that vary, by their own information."""
+    def feature_order(self) -> IntArray:
+        """Indices of the features that vary, the most useful one for separating classes first."""
         roots, classes = self.frame.roots, self.classes
         variances = np.stack([np.sum(roots @ c * roots, axis=1) for c in classes.covariances])
-        return screen_features(classes.priors, classes.means @ roots.T, variances)
-
-    @cached_property
-    def candidates(self) -> FeatureOrder:
-        """Order of the first of these features by what they add to each other."""
-        candidates = self.screened_features[:MAX_CANDIDATES]
-        n_rows = max(MAX_CELLS // (len(candidates) * self.classes.n_groups), 1)
-        return order_features(
-            self.classes.mapped(self.frame.roots[candidates].T),
-            self.frame.sample_features(candidates, n_rows),
+        features = screen_features(classes.priors, classes.means @ roots.T, variances)
+        candidates, rest = features[:MAX_CANDIDATES], features[MAX_CANDIDATES:]
+        n_rows = max(MAX_CELLS // (len(candidates) * classes.n_groups), 1)
+        order = order_features(
+            classes.mapped(roots[candidates].T), self.frame.sample_features(candidates, n_rows)
         )
-
-    def order_features(self, n_selected: int) -> IntArray:
-        """Return the indices of the features that vary, the selected ones first."""
-        return self._remember(
-            ("order", n_selected),
-            lambda: np.concatenate(
-                [
-                    self.screened_features[self.candidates.with_selected(n_selected)],
-                    self.screened_features[MAX_CANDIDATES:],
-                ]
-            ),
-        )
+        return np.concatenate([candidates[order], rest])
 
     def restrict(self, n_features: int) -> "Prepared":
-        """Return the same for a number of selected features."""
-        if n_features >= len(self.screened_features):
+        """Return the same for the first features of their order."""
+        if n_features >= len(self.feature_order):
             return self
 
         def compute() -> Prepared:
-            features = np.sort(self.order_features(n_features)[:n_features])
+            features = np.sort(self.feature_order[:n_features])
             frame = self.frame.restricted(features)
             if frame.engine.incomplete:  # estimate missing entries from these features alone
                 return Prepared(frame, frame.moments(self.classes.n_groups))

@@ -81,7 +81,7 @@ def count_selections(
     selected = np.zeros((n_resamples, X.shape[1]), dtype=bool)
     for row in selected:
         prepared = prepare(engine.select_rows(draw_half(codes, rng)), n_classes)
-        row[prepared.order_features(n_selected)[:n_selected]] = True
+        row[prepared.feature_order[:n_selected]] = True
     by_member = np.argsort(groups, kind="stable")
     begins = np.searchsorted(groups[by_member], np.arange(groups.max() + 1))
     by_group = np.logical_or.reduceat(selected[:, by_member], begins, axis=1)

@@ -97,9 +97,8 @@ class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
     def _solve(self, task: Task) -> Solution:
         prepared, attributes = task.prepared, {}
         if self.sparsity:
-            n_kept = count_kept(self.sparsity, self.n_features_in_)
-            attributes = {"feature_order_": prepared.order_features(n_kept)}
-            prepared = prepared.restrict(n_kept)
+            attributes = {"feature_order_": prepared.feature_order}
+            prepared = prepared.restrict(count_kept(self.sparsity, self.n_features_in_))
         problem = pose(
             prepared,
             task.priors,

@@ -14,10 +14,6 @@ where :math:`r_i` are the residuals of the features so far. The first term is th
 of the true classes: it does not reward a feature for separating classes that others separate
 already. The second is the information of the residual alone, whether means or variances differ. It
 has less variance, and prevails once the samples are separated.
-
-A feature that was useful alone may no longer be needed beside those added later. A given number of
-features is therefore selected from twice as many. These are removed one after the other: each time
-the one whose residual, after regression on those that remain, contributes least to the objective.
 """
 
 from dataclasses import dataclass
@@ -46,8 +42,6 @@ MAX_STEPS = 100
 """Number of features that are selected one after the other."""
 MAX_CELLS = 2**22
 """Number of log densities that are computed for each selection, which limits the samples."""
-PRUNING_RATIO = 2
-"""Number of features, relative to that to be selected, from which others are removed."""
 BLOCK_CELLS = 2**17
 """Number of log densities that are computed together, so that they fit the cache."""
 
@@ -82,54 +76,8 @@ def shrink(priors: FloatArray, variances: FloatArray) -> FloatArray:
     return (1 - SHRINKAGE) * np.maximum(variances, 0.0) + SHRINKAGE * pooled
 
 
-def log_densities(
-    priors: FloatArray, residuals: FloatArray, means: FloatArray, variances: FloatArray
-) -> FloatArray:
-    """Return log densities (K, m, n) of residuals (m, n), up to a constant.
-
-    Means and variances of the residuals have shape (K, m).
-    """
-    variances = shrink(priors, variances)[..., None]
-    steps = residuals - means[..., None]
-    steps *= steps
-    steps /= -2.0 * variances
-    steps -= 0.5 * np.log(variances)
-    return steps
-
-
-def mean_log_posteriors(log_joint: FloatArray, sample: LabeledRows) -> FloatArray:
-    """Return the mean log posterior of the true classes, (m,), from log joints (K, m, n)."""
-    true = log_joint[sample.labels, :, np.arange(len(sample.labels))]  # (n, m)
-    values: FloatArray = sample.weights @ (true - log_sum(log_joint).T)
-    return values
-
-
-def add_noise(classes: Moments) -> FloatArray:
-    """Return the covariances of the classes, (K, m, m), with the noise of each feature."""
-    noise = np.maximum(RIDGE * np.diag(classes.within), MIN_NOISE)
-    covariances: FloatArray = classes.covariances + np.diag(noise)
-    return covariances
-
-
-@dataclass(frozen=True)
-class FeatureOrder:
-    """Features in the order in which they were added, and what any number of them needs."""
-
-    classes: Moments  # of standardized features, all of which vary
-    sample: LabeledRows
-    added: IntArray  # (m,)
-
-    def with_selected(self, n_selected: int) -> IntArray:
-        """Return the features, (m,), such that a number of selected ones comes first."""
-        n_first = min(PRUNING_RATIO * n_selected, MAX_STEPS, len(self.added))
-        if n_selected >= n_first:
-            return self.added
-        kept = prune_features(self.classes, self.sample, self.added[:n_first], n_selected)
-        return np.concatenate([kept, self.added[~np.isin(self.added, kept)]])
-
-
-def order_features(classes: Moments, sample: LabeledRows) -> FeatureOrder:
-    """Return the features, the most useful one first.
+def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
+    """Return the indices of features, the most useful one first.
 
     All but the first `MAX_STEPS` are in the order of what they add to these.
 
@@ -145,8 +93,7 @@ def order_features(classes: Moments, sample: LabeledRows) -> FeatureOrder:
     others = np.argsort(-selection.rate().round(DIGITS), kind="stable")[
         : classes.means.shape[1] - n_steps
     ]
-    added = np.concatenate([selection.selected, others]).astype(np.intp)
-    return FeatureOrder(classes, sample, added)
+    return np.concatenate([selection.selected, others]).astype(np.intp)
 
 
 class _Selection:
@@ -154,7 +101,8 @@ class _Selection:
 
     def __init__(self, classes: Moments, sample: LabeledRows, n_steps: int) -> None:
         n_classes, n_features = classes.means.shape
-        self.covariances, self.priors = add_noise(classes), classes.priors
+        noise = np.maximum(RIDGE * np.diag(classes.within), MIN_NOISE)
+        self.covariances, self.priors = classes.covariances + np.diag(noise), classes.priors
         self.means = classes.means.copy()  # (K, m), of residuals
         self.variances = np.diagonal(self.covariances, axis1=1, axis2=2).copy()  # (K, m)
         self.sample, self.residuals = sample, sample.rows.T.copy()  # (m, n)
@@ -171,20 +119,27 @@ class _Selection:
         left = np.flatnonzero(values > -np.inf)
         step = max(1, BLOCK_CELLS // self.log_joint.size)
         for first in range(0, len(left), step):
-            features = left[first : first + step]
-            values[features] += mean_log_posteriors(self._add_densities(features), self.sample)
+            values[left[first : first + step]] += self._mean_log_posteriors(
+                left[first : first + step]
+            )
+        return values
+
+    def _mean_log_posteriors(self, features: IntArray) -> FloatArray:
+        """Return the mean log posterior of the true classes after adding each feature."""
+        log_joint = self._add_densities(features)
+        true = log_joint[self.sample.labels, :, np.arange(len(self.sample.labels))]  # (n, b)
+        values: FloatArray = self.sample.weights @ (true - log_sum(log_joint).T)
         return values
 
     def _add_densities(self, features: IntArray) -> FloatArray:
         """Return the log joints after adding each of some features, (K, b, n)."""
-        log_joint = log_densities(
-            self.priors,
-            self.residuals[features],
-            self.means[:, features],
-            self.variances[:, features],
-        )
-        log_joint += self.log_joint[:, None]
-        return log_joint
+        variances = shrink(self.priors, self.variances)[:, features, None]
+        steps = self.residuals[features] - self.means[:, features, None]
+        steps *= steps
+        steps /= -2.0 * variances
+        steps -= 0.5 * np.log(variances)
+        steps += self.log_joint[:, None]
+        return steps
 
     def add(self, feature: int) -> None:
         """Select a feature."""
@@ -209,77 +164,3 @@ class _Selection:
         with_residual = self.covariances[:, feature].copy()  # of all features with this residual
         with_residual -= coefficients[:, feature] @ self._with_selected[:, :n_selected]
         return with_residual - with_residual[:, self.selected] @ coefficients
-
-
-def prune_features(
-    classes: Moments, sample: LabeledRows, features: IntArray, n_kept: int
-) -> IntArray:
-    """Return the features that remain, (n_kept,), when the others are removed one after the other.
-
-    Parameters
-    ----------
-    classes, sample : as for `order_features`
-    features : indices of the features to start from; those that remain keep this order
-    n_kept : number of features that remain
-    """
-    covariances = add_noise(classes)
-    kept = np.asarray(features, dtype=np.intp)
-    while len(kept) > n_kept:
-        part = _Part(
-            covariances[:, kept[:, None], kept],
-            classes.priors,
-            classes.means[:, kept],
-            LabeledRows(sample.rows[:, kept], sample.labels, sample.weights),
-        )
-        last = np.argmax(part.rate().round(DIGITS)[::-1])  # of equal features, the first remains
-        kept = np.delete(kept, len(kept) - 1 - last)
-    return kept
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Moments and samples of some features, one of which is to be removed."""
-
-    covariances: FloatArray  # (K, m, m)
-    priors: FloatArray  # (K,)
-    means: FloatArray  # (K, m)
-    sample: LabeledRows  # of these features
-
-    def rate(self) -> FloatArray:
-        """Return the objective after removing each feature, (m,)."""
-        within = np.tensordot(self.priors, self.covariances, 1)
-        triangle = np.linalg.inv(np.linalg.cholesky(within))
-        log_joint = np.log(self.priors)[:, None] + self._sum_densities(triangle)
-        precision = triangle.T @ triangle
-        means, variances, residuals = self._regress(precision)
-        values = -0.5 * INFORMATION_WEIGHT * compute_information(self.priors, means, variances)
-        step = max(1, BLOCK_CELLS // log_joint.size)
-        for first in range(0, len(values), step):
-            block = slice(first, first + step)
-            without = -log_densities(
-                self.priors, residuals[block], means[:, block], variances[:, block]
-            )
-            without += log_joint[:, None]
-            values[block] += mean_log_posteriors(without, self.sample)
-        return values
-
-    def _sum_densities(self, triangle: FloatArray) -> FloatArray:
-        """Return log densities of all features, (K, n), each one given those before it."""
-        means, variances, residuals = self._regress(triangle)
-        total = np.zeros((len(self.priors), residuals.shape[1]))
-        step = max(1, BLOCK_CELLS // total.size)
-        for first in range(0, len(residuals), step):
-            block = slice(first, first + step)
-            total += log_densities(
-                self.priors, residuals[block], means[:, block], variances[:, block]
-            ).sum(axis=1)
-        return total
-
-    def _regress(self, coefficients: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return means and variances (K, m) and values (m, n) of residuals.
-
-        Row j of `coefficients` (m, m) is proportional to those of the residual of feature j.
-        """
-        coefficients = coefficients / np.diag(coefficients)[:, None]
-        variances = np.sum(coefficients @ self.covariances * coefficients, axis=2)
-        return self.means @ coefficients.T, variances, coefficients @ self.sample.rows.T
