@@ -8,6 +8,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
+from opgd.core import kernels
 from opgd.core.engines import RowEngine
 from opgd.core.gaussians import FORMS
 from opgd.core.moments import Moments
@@ -193,6 +194,19 @@ def test_any_number_of_threads_gives_the_same_bits(rng):
     for value, gradient in others:
         assert value == first[0]
         assert np.array_equal(gradient, first[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limit_of_tiny_posteriors_changes_no_bit(kind, rng, monkeypatch):
+    objective, at = small_objective(rng, kind, n_subclasses=2), rng.normal(size=(3, 6))
+    objective.engine.X[:] *= 30.0
+    value, gradient = objective.value_and_gradient(at)
+    limited = []
+    monkeypatch.setattr(kernels, "_limit_below", lambda logs: limited.append(logs.min()))
+    unlimited_value, unlimited_gradient = objective.value_and_gradient(at)
+    assert min(limited) < kernels.LOWEST_LOG
+    assert value == unlimited_value
+    np.testing.assert_array_equal(gradient, unlimited_gradient)
 
 
 def test_value_stays_finite_when_every_density_underflows(rng):

@@ -15,6 +15,13 @@ from opgd.core.products import rows_times, times_columns, times_rows
 from opgd.core.targets import Targets
 from opgd.core.types import AnyArray, FloatArray
 
+LOWEST_LOG = -500.0
+"""Log of the smallest posterior, relative to the largest one, that is distinguished from zero.
+
+Smaller ones change no sum of the others in double precision, but numbers below 1e-308 have fewer
+digits and take processors a hundred times as long.
+"""
+
 
 @dataclass(frozen=True)
 class KernelSums:
@@ -66,7 +73,7 @@ def block_log_joint(
 def log_ratios(
     block: RowBlock, joint: FloatArray, n_gaussians: int, targets: Targets
 ) -> tuple[FloatArray, AnyArray, FloatArray]:
-    """Convert log joints to posteriors in place; return the log ratios and the targets.
+    """Convert log joints to negative posteriors in place; return the log ratios and the targets.
 
     Returns
     -------
@@ -87,15 +94,23 @@ def log_ratios(
     else:  # a second log-sum-exp: all targeted Gaussians may be far below the strongest one
         targeted_peak = shares.max(axis=0)
         shares -= targeted_peak
+        _limit_below(shares)
         np.exp(shares, out=shares)
         targeted_total = shares.sum(axis=0)
         shares /= targeted_total
         log_targeted = np.log(targeted_total) + targeted_peak
+    _limit_below(log_joint)
     np.exp(joint, out=joint)
     total = log_joint.sum(axis=0)
-    log_joint /= total
+    log_joint /= -total
     log_targeted -= np.log(total)
     return log_targeted, places, shares
+
+
+def _limit_below(logs: FloatArray) -> None:
+    """Raise logs to `LOWEST_LOG` in place."""
+    if logs.min() < LOWEST_LOG:  # takes half the time of np.maximum
+        np.maximum(logs, LOWEST_LOG, out=logs)
 
 
 def block_log_ratios(
@@ -151,9 +166,8 @@ def block_sums(
     joint = block_log_joint(block, features, theta, int(targets.n_allowed > 1))
     log_ratio, places, shares = log_ratios(block, joint, n_gaussians, targets)
 
-    weights = np.negative(joint, out=joint)  # (C + padding, n_rows): targets - posteriors
-    weights.ravel()[places] += shares
-    weights = weights[:n_gaussians]
+    joint.ravel()[places] += shares
+    weights = joint[:n_gaussians]  # targets - posteriors
     if block.weights is None:
         value = float(log_ratio.sum())
     else:
