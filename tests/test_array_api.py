@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import _array_api, estimator_checks
 
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture
 from opgd.baselines import (
@@ -44,6 +46,7 @@ MODELS = {
     "MDA": MixtureDiscriminantAnalysis(),
     "kernels": KernelNaiveBayes(),
 }
+CAN_MOVE = hasattr(_array_api, "move_estimator_to")
 inside = pytest.mark.skipif(NAMESPACE is None, reason="run by test_in_a_process_of_its_own")
 
 
@@ -57,7 +60,7 @@ def test_in_a_process_of_its_own(namespace):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
-    assert f"{len(MODELS) + 4} passed" in result.stdout
+    assert f"{2 * len(MODELS) + 4 + CAN_MOVE} passed" in result.stdout
 
 
 @pytest.fixture(autouse=True)
@@ -96,12 +99,42 @@ def test_results_are_those_of_numpy_in_the_library_of_the_input(wine, name):
 
 
 @inside
+@pytest.mark.filterwarnings("ignore:Loadings are shared among collinear columns")
+@pytest.mark.parametrize("name", MODELS)
+def test_checks_of_scikit_learn(name):
+    # in a pipeline, because the attributes of a model are NumPy arrays, wherever its samples are
+    model = make_pipeline(MODELS[name])
+    places = [
+        (device, dtype)
+        for namespace, device, dtype in _array_api.yield_namespace_device_dtype_combinations()
+        if namespace == NAMESPACE and device not in ("cuda", "mps", "xpu")
+    ]
+    assert places
+    for device, dtype in places:
+        for check_values in (False, True):
+            estimator_checks.check_array_api_input(
+                "Pipeline", model, NAMESPACE, device, dtype, check_values
+            )
+
+
+@inside
 def test_labels_that_are_no_numbers_are_numpy_arrays(wine):
     X, y = wine
     labels = np.array(["barolo", "grignolino", "barbera"])[y]
     model = OPGDClassifier().fit(X, labels)
     np.testing.assert_array_equal(model.predict(_put(X)), model.predict(X))
     assert model.score(_put(X), labels) == model.score(X, labels)
+
+
+@inside
+@pytest.mark.skipif(not CAN_MOVE, reason="needs a newer scikit-learn")
+def test_models_are_moved_by_scikit_learn(wine):
+    X, _ = wine
+    model = OPGDMixture(3, random_state=0).fit(X)
+    arrays = _put(X)
+    namespace = importlib.import_module(NAMESPACE)
+    moved = _array_api.move_estimator_to(model, namespace, arrays.device)
+    np.testing.assert_allclose(_get(moved.predict_proba(arrays)), model.predict_proba(X))
 
 
 @inside

@@ -1,8 +1,9 @@
 """Base class of all estimators, and a decorator that undoes failed fits."""
 
+import copy
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -51,6 +52,13 @@ class BaseModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allow_missing
         return tags
+
+    def __sklearn_array_api_convert__(self, converter: Callable[[Any], Any]) -> Self:
+        """Return a copy for scikit-learn's `move_estimator_to`; predictions need no other arrays.
+
+        The model's arrays are copied to the device of the samples in each call.
+        """
+        return copy.copy(self)
 
     def _column_names(self) -> list[str]:
         """Return the names of the features for messages."""
