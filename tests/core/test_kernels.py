@@ -202,7 +202,7 @@ def test_limit_of_tiny_posteriors_changes_no_bit(kind, rng, monkeypatch):
     objective.engine.X[:] *= 30.0
     value, gradient = objective.value_and_gradient(at)
     limited = []
-    monkeypatch.setattr(kernels, "_limit_below", lambda logs: limited.append(logs.min()))
+    monkeypatch.setattr(kernels, "limit_logs", lambda logs: limited.append(logs.min()))
     unlimited_value, unlimited_gradient = objective.value_and_gradient(at)
     assert min(limited) < kernels.LOWEST_LOG
     assert value == unlimited_value

@@ -13,7 +13,7 @@ import numpy as np
 
 from opgd.core.engines import Engine, RowBlock
 from opgd.core.gaussians import Form, ProjectedGaussians
-from opgd.core.kernels import block_features, block_log_joint
+from opgd.core.kernels import block_features, block_log_joint, limit_logs
 from opgd.core.marginal import BlockObserver
 from opgd.core.moments import Moments
 from opgd.core.products import times_rows
@@ -66,6 +66,8 @@ def block_posteriors(
         joint[(labels >= 0) & (gaussian_classes[:, None] != labels)] = -np.inf
     peak = joint.max(axis=0)
     joint -= peak
+    if gaussian_classes is None:  # otherwise posteriors of other classes must be zero
+        limit_logs(joint)
     np.exp(joint, out=joint)
     total = joint.sum(axis=0)
     joint /= total

@@ -94,12 +94,12 @@ def log_ratios(
     else:  # a second log-sum-exp: all targeted Gaussians may be far below the strongest one
         targeted_peak = shares.max(axis=0)
         shares -= targeted_peak
-        _limit_below(shares)
+        limit_logs(shares)
         np.exp(shares, out=shares)
         targeted_total = shares.sum(axis=0)
         shares /= targeted_total
         log_targeted = np.log(targeted_total) + targeted_peak
-    _limit_below(log_joint)
+    limit_logs(log_joint)
     np.exp(joint, out=joint)
     total = log_joint.sum(axis=0)
     log_joint /= -total
@@ -107,7 +107,7 @@ def log_ratios(
     return log_targeted, places, shares
 
 
-def _limit_below(logs: FloatArray) -> None:
+def limit_logs(logs: FloatArray) -> None:
     """Raise logs to `LOWEST_LOG` in place."""
     if logs.min() < LOWEST_LOG:  # takes half the time of np.maximum
         np.maximum(logs, LOWEST_LOG, out=logs)
@@ -139,6 +139,7 @@ def log_sum(values: FloatArray) -> FloatArray:
     """Compute log-sum-exp along the first axis; the values are overwritten."""
     peak = values.max(axis=0)
     values -= peak
+    limit_logs(values)
     np.exp(values, out=values)
     return np.log(values.sum(axis=0)) + peak
 
