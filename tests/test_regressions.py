@@ -4,8 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.naive_bayes import GaussianNB
 
-from opgd import DataWarning, OPGDClassifier
+from opgd import (
+    DataWarning,
+    OPGDClassifier,
+    OPGDClassifierCV,
+    OPGDMixture,
+    OPGDSemiSupervised,
+    TableEncoder,
+    open_table,
+)
+from opgd.comparison import summarize
+from opgd.comparison._compare import Comparison
 
 
 @pytest.fixture
@@ -151,3 +162,157 @@ def test_strings_of_numpy_and_of_python_are_both_strings(iris):
         [str(k) if i % 2 else np.str_(k) for i, k in enumerate(iris[1])], dtype=object
     )
     assert OPGDClassifier().fit(iris[0], labels).score(iris[0], labels) > 0.9
+
+
+QUICK = {"n_subclasses": 1, "shrinkage": 0.1, "ridge": 0.1, "cv": 3}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_refit_needs_the_features_of_the_selection(iris):
+    X, y = pd.DataFrame(iris[0], columns=list("abcd")), iris[1]
+    model = OPGDClassifierCV(1, **QUICK, sparsity=2).fit(X, y)
+    with pytest.raises(ValueError, match="should match those that were passed during fit"):
+        model.refit(X[list("dcba")], y)
+    with pytest.raises(ValueError, match="5 features"):
+        model.refit(np.column_stack([X, y]), y)
+    dask_array = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="3 features"):
+        model.refit(dask_array.from_array(iris[0][:, :3]), y)
+    frame = pytest.importorskip("dask.dataframe").from_pandas(X[list("dcba")], npartitions=2)
+    with pytest.raises(ValueError, match="should match those that were passed during fit"):
+        model.refit(frame, y)
+    assert model.refit(X, y).score(X, y) > 0.9
+
+
+def checkerboard(rng, n_samples=240):
+    X = rng.uniform(0, 4, size=(n_samples, 2))
+    return X, np.floor(X).sum(axis=1).astype(int) % 2
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+@pytest.mark.parametrize("weight", [1 / 240, 0.1])
+def test_numbers_of_gaussians_do_not_depend_on_the_unit_of_weights(weight, rng):
+    X, y = checkerboard(rng)
+    arguments = {"n_components": 2, "shrinkage": 0.1, "ridge": 0.1, "cv": 3}
+    plain = OPGDClassifierCV(**arguments).fit(X, y)
+    weighted = OPGDClassifierCV(**arguments).fit(X, y, sample_weight=np.full(240, weight))
+    assert max(plain.cv_results_["n_gaussians"]) > 8
+    np.testing.assert_array_equal(
+        weighted.cv_results_["n_gaussians"], plain.cv_results_["n_gaussians"]
+    )
+
+
+def test_class_weights_do_not_make_a_class_larger(rng):
+    X, y = checkerboard(rng)
+    kept = (y == 0) | (np.arange(240) % 8 == 0)
+    X, y = X[kept], y[kept]
+    model = OPGDClassifierCV(2, shrinkage=0.1, ridge=0.1, cv=3, class_weight="balanced").fit(X, y)
+    most = np.sum(y == 1) // 4
+    for params in model.cv_results_["params"]:
+        numbers = params["n_subclasses"]
+        assert (numbers[1] if isinstance(numbers, dict) else numbers) <= most
+
+
+def test_noise_of_an_earlier_fit_is_forgotten(rng):
+    X = np.concatenate([rng.normal(size=(100, 2)), rng.normal(9, 1, size=(100, 2)), [[40, -40]]])
+    model = OPGDMixture(2, noise=True, random_state=0).fit(X)
+    assert -1 in model.predict(X)
+    model.set_params(noise=False).fit(X)
+    assert not hasattr(model, "noise_share_")
+    assert set(model.predict(X)) == {0, 1}
+    plain = OPGDMixture(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.score_samples(X), plain.score_samples(X))
+
+
+def test_merged_clusters_do_not_depend_on_the_unit_of_weights(rng):
+    X = np.concatenate([rng.normal(center, 1, size=(100, 2)) for center in (0, 3, 12)])
+    numbers = {
+        OPGDMixture(4, merge=True, random_state=0)
+        .fit(X, sample_weight=np.full(300, weight))
+        .n_clusters_
+        for weight in (1.0, 1 / 300, 50.0)
+    }
+    assert len(numbers) == 1
+
+
+def test_a_method_on_a_subsample_does_not_widen_the_intervals_of_others():
+    rows = [
+        (method, split, error + 0.001 * split, 800_000, 200_000)
+        for split in range(3)
+        for method, error in (("A", 0.1), ("B", 0.11))
+    ]
+    columns = ["method", "split", "error", "n_train", "n_test"]
+    table = pd.DataFrame(rows, columns=columns)
+    others = [("sub", split, 0.2, 20_000, 200_000) for split in range(3)]
+    both = pd.concat([table, pd.DataFrame(others, columns=columns)])
+    assert summarize(both).error_se["A"] == summarize(table).error_se["A"]
+
+
+def test_many_loadings_may_be_kept(rng):
+    X, y = rng.normal(size=(40, 1100)), np.arange(40) % 2
+    X[:, :5] += 2.0 * y[:, None]
+    model = OPGDClassifier(1, sparsity=1050, sparsity_type="loadings", max_iter=5).fit(X, y)
+    assert np.sum(model.components_ != 0) == 1050
+
+
+def test_none_can_be_a_class_of_a_file(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "patients.csv"
+    path.write_text("age,pain,kind\n40,none,NA\n50,mild,x\nNone,severe,y\n60,None,z\n")
+    X, y = open_table(path, columns=["age"]).split("pain")
+    assert y.tolist() == ["none", "mild", "severe", "None"]
+    np.testing.assert_array_equal(np.asarray(X)[:, 0], [40, 50, np.nan, 60])
+    assert open_table(path, columns=["age"]).split("kind")[1].tolist() == [None, "x", "y", "z"]
+
+
+def test_drift_of_features_with_missing_values(iris):
+    X, y = iris
+    model = OPGDClassifier(2).fit(X, y)
+    gaps = X.copy()
+    gaps[::7, 1] = np.nan
+    table = pd.DataFrame(model.drift(gaps).features)
+    assert np.isfinite(table.select_dtypes("number").to_numpy()).all()
+
+
+def test_trials_of_a_budget_fill_missing_values(iris):
+    X, y = iris
+    X[::5, 0] = np.nan
+    rows = np.arange(150)
+    candidates, data = {"naive Bayes": GaussianNB()}, (X, y, None, None)
+    run = Comparison(candidates, data, [(rows, rows)], 60.0, None, {"naive Bayes"})
+    assert run._time_trials(2).keys() == {"naive Bayes"}
+
+
+def test_rare_categories_are_not_missing():
+    column = ["a"] * 120 + ["b"] * 75 + ["c"] * 5
+    encoder = TableEncoder().fit(pd.DataFrame({"c": column, "x": np.arange(200) % 7}))
+    table = pd.DataFrame({"c": ["a", "c", "unheard of"], "x": [1, 2, 3]})
+    with pytest.warns(DataWarning, match="unknown category"):
+        encoded = np.asarray(encoder.transform(table), dtype=float)
+    assert np.isfinite(encoded).all()
+    np.testing.assert_array_equal(encoded[1, :1], encoded[2, :1])
+
+
+def test_names_of_encoded_columns_are_distinct():
+    words = ["x", "y"] * 20
+    table = pd.DataFrame({"a": words, "a=y": np.arange(40) % 9, "a=y (2)": np.arange(40) % 11})
+    names = TableEncoder().fit(table).get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == 3
+
+
+def test_one_split_has_no_standard_error(iris):
+    summary = OPGDClassifierCV([1, 2], **(QUICK | {"cv": 0.3})).fit(*iris).summary_
+    assert "standard error" not in summary.trade_off
+    assert "on 1 split" in str(summary)
+    assert "on 1 splits" not in str(summary)
+
+
+def test_labels_may_be_lists_and_must_have_one_type(iris):
+    X, y = iris
+    model = OPGDClassifier(1, sparsity=2, init="lda").fit(X, y)
+    settings = {"n_resamples": 2, "random_state": 0}
+    assert len(model.selection_frequencies(X, y.tolist(), **settings).table["feature"]) == 4
+    partial = np.where(np.arange(150) % 3, y, -1)
+    learner = OPGDSemiSupervised(1).fit(X, partial)
+    with pytest.raises(ValueError, match="convert y to that type"):
+        learner.score(X, y.astype(str))

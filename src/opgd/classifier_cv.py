@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.utils.metadata_routing import MetadataRouter
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
@@ -328,7 +328,7 @@ class OPGDClassifierCV(
         table = tabulate(
             models,
             classes=sample.classes,
-            counts=sample.counts,
+            counts=sample.class_sizes,
             rank=rank,
             n_total=folds[0].n_total,
             ranking=ranking,
@@ -382,6 +382,11 @@ class OPGDClassifierCV(
             Fitted estimator.
         """
         check_is_fitted(self)
+        if is_lazy(X):
+            columns = X._meta if hasattr(X, "columns") else X  # scikit-learn knows no lazy frames
+            validate_data(self, columns, reset=False, skip_check_array=True)
+        else:
+            self._check_rows(X)
         selected = self.best_estimator_
         components = None if selected.sparsity else selected.components_
         model = self._refit(X, y, sample_weight, self.best_params_, components)

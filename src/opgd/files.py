@@ -97,7 +97,7 @@ class FileTable:
     def __init__(self, sources: "list[Source]", columns: Sequence[str] | None, cache: Any) -> None:
         self._sources, self._cache = sources, cache
         self.columns = list(sources[0].types)
-        self.feature_columns = self.columns if columns is None else list(columns)
+        self.feature_columns = list(self.columns if columns is None else columns)
         if isinstance(columns, str):
             raise TypeError(f"columns must be a sequence of names, got the text {columns!r}.")
         for name in self.feature_columns:

@@ -350,6 +350,8 @@ class OPGDMixture(
         seed = check_seed(self.random_state).randint(2**31 - 1)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         X, samples = self._validate(X, sample_weight)
+        if self.sparsity:
+            samples.require_memory("sparsity", 0)
         numbers = self._check_sizes(samples.engine, numbers)
         progress = self._watch(data, len(numbers))
         with one_blas_thread():
@@ -420,7 +422,7 @@ class OPGDMixture(
         """Return the features that separate the clusters of a first fit best, None for all."""
         if not self.sparsity:
             return None
-        engine = samples.require_memory("sparsity")
+        engine = samples.require_memory("sparsity", 0)
         labels = describe_fit(engine.X, outcome.fit, outcome.number_clusters(self.merge))["labels_"]
         if len(np.unique(labels)) < 2:
             warn_caller(

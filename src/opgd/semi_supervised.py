@@ -23,6 +23,7 @@ from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import FitProgress, with_callbacks
 from opgd._utils.features import validate_features
 from opgd._utils.labels import (
+    check_same_type,
     encode_among,
     encode_known_labels,
     encode_partly_labeled,
@@ -407,6 +408,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
             known &= weights > 0
         if not known.any():
             raise ValueError("y has no labeled samples with positive weight to score.")
+        check_same_type(y[known], self.classes_)
         codes = encode_among(y, self.classes_, self.unlabeled)
         correct = codes == encode_known_labels(predicted, self.classes_)
         known_weights = None if weights is None else weights[known]

@@ -1,6 +1,6 @@
 """TableEncoder: from tables with numbers, categories and dates to numeric features."""
 
-from collections import Counter
+from itertools import chain, count
 from typing import Any, Self
 
 import numpy as np
@@ -60,9 +60,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         it when there are few samples, since each indicator is a feature.
     min_frequency : {"auto"}, int or float, default="auto"
         Minimum number (int) or share (float) of samples of a category. Rarer categories are
-        combined as ``other``, unless there are only two categories. "auto" is 10 or 5 % of the
-        samples, whichever is less. Increase it when indicators of rare categories are noise;
-        decrease it when rare categories matter.
+        combined as ``other``, unless there are only two categories. If all of them together are
+        still rare, they have the average indicators of the training samples, like categories that
+        `fit` has not seen. "auto" is 10 or 5 % of the samples, whichever is less. Increase it when
+        indicators of rare categories are noise; decrease it when rare categories matter.
     missing : {"keep", "median"}, default="keep"
         Missing values of numbers and dates are kept as NaN, or replaced by the median of the
         training samples. Missing categories are a category of their own, ``missing``, if they are
@@ -332,9 +333,8 @@ def _find_repeated(decisions: dict[str, Decision], blocks: dict[str, AnyArray]) 
 
 def _make_unique(names: list[str]) -> list[str]:
     """Return distinct names: repeated ones are numbered."""
-    seen: Counter[str] = Counter()
-    unique = []
+    unique: dict[str, None] = {}
     for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return unique
+        numbered = (f"{name} ({number})" for number in count(2))
+        unique[next(text for text in chain([name], numbered) if text not in unique)] = None
+    return list(unique)

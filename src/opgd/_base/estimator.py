@@ -14,7 +14,15 @@ from opgd._utils.warnings import keep_filters
 from opgd.core.device import DeviceSamples
 from opgd.core.types import AnyArray
 
-OPTIONAL = ("_held_out", "feature_order_", "sparsity_path_")
+OPTIONAL = (
+    "_held_out",
+    "feature_order_",
+    "sparsity_path_",
+    "noise_share_",
+    "noise_log_density_",
+    "noise_scales_",
+    "noise_degrees_",
+)
 """Fitted attributes that not every fit sets."""
 
 

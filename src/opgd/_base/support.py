@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from opgd._dask.lazy import compute_eagerly
 from opgd._fit.stable_features import SelectionFrequencies, count_selections
 from opgd._utils.blas import one_blas_thread
-from opgd._utils.labels import encode_labels
+from opgd._utils.labels import encode_labels, to_label_array
 from opgd._utils.validation import check_integer, check_sample_weight, check_seed
 from opgd.core.types import AnyArray, FloatArray
 
@@ -84,7 +84,8 @@ class StableSupportMixin(SupportMixin):
         check_integer("n_resamples", n_resamples, 1)
         rng = check_seed(random_state)
         estimator: Any = self
-        X, y = estimator._check_rows(compute_eagerly(X)), compute_eagerly(y)
+        X = estimator._check_rows(compute_eagerly(X))
+        y = to_label_array(compute_eagerly(y))
         check_consistent_length(X, y)
         weights = check_sample_weight(compute_eagerly(sample_weight), X)
         classes, codes = encode_labels(y, np.ones(len(X), dtype=bool))

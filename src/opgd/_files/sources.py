@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -27,6 +28,8 @@ PARQUET_BUFFER_BYTES = 2**18
 """Bytes read at a time from each column, so that memory does not depend on row groups."""
 MISSING_WORDS = ("na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?")
 NULLS = ["", *{form(word) for word in MISSING_WORDS for form in (str.lower, str.upper, str.title)}]
+TEXT_NULLS = [word for word in NULLS if word.lower() != "none"]
+"""Missing cells of text, of which "None" can be a word."""
 
 
 class Source(ABC):
@@ -117,9 +120,7 @@ class TextSource(Source):
             data = stream.read(HEADER_BYTES)
         return data.decode("utf-8-sig", "replace").lstrip("\r\n").split("\n", 1)[0]
 
-    def _open(
-        self, types: dict[str, Any], names: Sequence[str] = (), nulls: Sequence[str] = NULLS
-    ) -> Any:
+    def _open(self, types: dict[str, Any], names: Sequence[str] = ()) -> Any:
         csv = pyarrow.csv
         return csv.open_csv(
             pa.input_stream(str(self.path), compression="detect"),
@@ -128,8 +129,8 @@ class TextSource(Source):
             convert_options=csv.ConvertOptions(
                 column_types=types,
                 include_columns=list(names),
-                null_values=list(nulls),
-                strings_can_be_null=True,
+                null_values=NULLS,
+                strings_can_be_null=False,
                 timestamp_parsers=[],
             ),
         )
@@ -138,11 +139,24 @@ class TextSource(Source):
         self, names: Sequence[str], text: Collection[str], n_rows: int
     ) -> Iterator[pa.RecordBatch]:
         types = {name: pa.string() if name in text else self.types[name] for name in names}
-        nulls = [""] if set(names) <= set(text) else NULLS  # "None" can be a word
-        with explain_failure(self), self._open(types, names, nulls) as reader:
-            for batch in reader:
+        only_text = set(names) <= set(text)
+        words = pa.array([""] if only_text else TEXT_NULLS)
+        with explain_failure(self), self._open(types, names) as reader:
+            for read in reader:
+                batch = _remove_words(read, words)
                 for first in range(0, batch.num_rows, n_rows):
                     yield batch.slice(first, n_rows)
+
+
+def _remove_words(batch: pa.RecordBatch, words: Any) -> pa.RecordBatch:
+    """Return a batch with nulls in place of some words in columns of text."""
+    compute = pyarrow.compute
+    for j, column in enumerate(batch.columns):
+        if pa.types.is_string(column.type):
+            missing = compute.is_in(column, value_set=words)
+            column = compute.if_else(missing, pa.scalar(None, column.type), column)
+            batch = batch.set_column(j, batch.schema.names[j], column)
+    return batch
 
 
 def _widen(dtype: Any) -> Any:

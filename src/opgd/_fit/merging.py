@@ -31,12 +31,12 @@ def merge_gaussians(refined: RefinedMixture, n_clusters: int | None) -> IntArray
     Gaussians are merged until there are `n_clusters` clusters, or without this number, as long as
     the entropy decreases by `LEAST_GAIN` for each sample of the two clusters.
     """
-    groups, sizes = np.arange(len(refined.problem.priors)), refined.sizes
-    while len(by_cluster := np.bincount(groups, sizes)) > (n_clusters or 1):
+    groups, weights = np.arange(len(refined.problem.priors)), refined.weights
+    while len(by_cluster := np.bincount(groups, weights)) > (n_clusters or 1):
         gains = compute_gains(refined, groups)
         first, second = np.unravel_index(np.argmax(gains), gains.shape)
-        n_samples = max(by_cluster[first] + by_cluster[second], 1)
-        if n_clusters is None and gains[first, second] < LEAST_GAIN * n_samples:
+        weight = by_cluster[first] + by_cluster[second]
+        if n_clusters is None and gains[first, second] < LEAST_GAIN * weight:
             break
         groups[groups == second] = first
         groups = np.unique(groups, return_inverse=True)[1]

@@ -39,11 +39,14 @@ class Samples:
         rows = self.engine.select_rows(np.flatnonzero(retained))
         return Samples(rows, select_init(self.init, retained))
 
-    def require_memory(self, parameter: str) -> RowEngine:
-        """Return the engine; raise TypeError if the samples are on a Dask cluster."""
+    def require_memory(self, parameter: str, off: Any = False) -> RowEngine:
+        """Return the engine; raise TypeError if the samples are on a Dask cluster.
+
+        The message names `off`, the value of the parameter that needs no samples in memory.
+        """
         if not isinstance(self.engine, RowEngine):
             raise TypeError(
-                f"{parameter} needs samples in memory; with Dask input, set {parameter}=False."
+                f"{parameter} needs samples in memory; with Dask input, set {parameter}={off}."
             )
         return self.engine
 

@@ -90,12 +90,22 @@ class RefinedMixture:
     @property
     def sizes(self) -> IntArray:
         """Return the number of samples for which each cluster is the most probable, (C,)."""
+        return self._sum_by_cluster(lambda block: np.ones(block.n_rows)).astype(np.intp)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Return the weight of the samples for which each cluster is the most probable, (C,)."""
+        return self._sum_by_cluster(lambda block: block.row_weights)
+
+    def _sum_by_cluster(self, values: Callable[[RowBlock], FloatArray]) -> FloatArray:
+        """Sum values of samples, (n_rows,) in a block, over those of each cluster."""
         posteriors, n_clusters = self.posteriors, len(self.problem.priors)
 
-        def block_sizes(block: RowBlock) -> IntArray:
-            return np.bincount(np.argmax(posteriors(block), axis=0), minlength=n_clusters)
+        def block_sums(block: RowBlock) -> FloatArray:
+            labels = np.argmax(posteriors(block), axis=0)
+            return np.bincount(labels, values(block), n_clusters).astype(np.float64)
 
-        return self.problem.objective.engine.sum(block_sizes, self.width)
+        return self.problem.objective.engine.sum(block_sums, self.width)
 
     def agrees_with(self, other: "RefinedMixture") -> bool:
         """Return whether every sample has the same most probable cluster in both mixtures."""

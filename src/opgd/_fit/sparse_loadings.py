@@ -96,7 +96,7 @@ def remove_loadings(
     """
     to_directions = directions_of_features(problem)
     used = np.tile(np.any(to_directions != 0, axis=1), (len(directions), 1))
-    n_left = min(int(used[0].sum()), MAX_CANDIDATES)
+    n_left = min(int(used[0].sum()), max(MAX_CANDIDATES, n_kept + 1))
     loadings = problem.coordinates.components(directions) * problem.frame.scale
     for support, loading in zip(used, loadings, strict=True):
         support[np.argsort(-np.abs(loading), kind="stable")[n_left:]] = False

@@ -119,6 +119,18 @@ class Sample:
         """Return the total weight of each class, (K,)."""
         return np.bincount(self.codes, self.weights, len(self.classes)).astype(np.float64)
 
+    @property
+    def class_sizes(self) -> FloatArray:
+        """Return the number of samples of each class, (K,), whatever the unit of the weights.
+
+        Factors of the classes do not count: they do not make a class larger.
+        """
+        if self.weights is None:
+            return self.counts
+        factors = 1.0 if self.class_factors is None else self.class_factors[self.codes]
+        weights = scale_to_counts(self.weights / factors)
+        return np.bincount(self.codes, weights, len(self.classes)).astype(np.float64)
+
     def rank(self) -> int:
         """Return the rank of the centered samples with positive weight."""
         weighted = self.select(slice(None))
@@ -306,8 +318,7 @@ class Fold:
 
     def pose(self, setting: Setting) -> Problem:
         """Return the problem of a setting on the training samples."""
-        counts = self.train.counts
-        numbers = limit_numbers(setting, self.test.classes, counts)
+        numbers = limit_numbers(setting, self.test.classes, self.train.class_sizes)
         prepared = self.prepared
         if setting.n_features is not None:
             prepared = prepared.restrict(setting.n_features)

@@ -101,7 +101,7 @@ class Selection:
                 self.given,
                 self.list_counts(rank),
                 rank,
-                largest_class=float(self.sample.counts.max()),
+                largest_class=float(self.sample.class_sizes.max()),
                 n_splits=len(self.folds),
                 n_few=max(2, len(self.sample.classes) - 1),
                 ranking=self.ranking,

@@ -75,10 +75,11 @@ class SelectionSummary:
         if best.n_components == 1:
             return "The selected model has one component."
         count = f"{best.n_components} components"
+        known = np.isfinite(best.standard_error)  # from several splits
         if self.simpler is not None:
             return (
                 f"{self.simpler.n_components} of {count}: error {self.simpler.error:.3f} instead "
-                f"of {best.error:.3f}, within one standard error."
+                f"of {best.error:.3f}{', within one standard error' if known else ''}."
             )
         fewer = [row for row in self.by_components if row.n_components < best.n_components]
         if not fewer:
@@ -86,13 +87,14 @@ class SelectionSummary:
         cost = min(fewer, key=lambda row: (row.error, row.n_components))
         return (
             f"{cost.n_components} of {count}: error {cost.error:.3f} instead of "
-            f"{best.error:.3f}, more than one standard error higher."
+            f"{best.error:.3f}{', more than one standard error higher' if known else ''}."
         )
 
     def _facts(self) -> list[tuple[str, str]]:
         best = self.selected
         calibration = f"temperature {self.temperature:.3g}, background {self.background:.2g}"
         corrected = f"corrected for the selection: {self.corrected_error:.3f}"
+        splits = f"{self.n_splits} split{'s' if self.n_splits != 1 else ''}"
         simplest = self.one_se
         one_se = [] if simplest is None else [f"{simplest.model}: error {simplest.error:.3f}"]
         return [
@@ -102,7 +104,7 @@ class SelectionSummary:
             ("calibration", calibration),
             ("fewer components", self.trade_off),
             *((RULE, text) for text in one_se),
-            ("compared", f"{self.n_models} models on {self.n_splits} splits"),
+            ("compared", f"{self.n_models} models on {splits}"),
         ]
 
     def _rows(self) -> list[list[str]]:

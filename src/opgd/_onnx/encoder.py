@@ -32,8 +32,6 @@ def _find_obstacle(column: Column, n_missing: int) -> str:
         return f"its numbers are text ({column.format}); replace them by numbers"
     if n_missing:
         return f"{n_missing} of its cells are missing; fill or drop them"
-    if isinstance(column, CategoryColumn) and -1 in column.places:
-        return "it has rare categories, which count as missing; combine or drop them"
     return ""
 
 
@@ -95,9 +93,8 @@ def _list_rows(column: CategoryColumn) -> tuple[dict[str, int], int]:
         form: missing for word in MISSING_WORDS for form in (word, word.upper(), word.capitalize())
     }
     rows |= {"NaN": missing, "NaT": missing}
-    known = dict(zip(column.words, column.places, strict=True))
-    for word, place in known.items():
-        rows[word] = place
+    for word, row in column.word_rows.items():
+        rows[word] = row
         if word in BOOLEANS:
-            rows |= dict.fromkeys((word.lower(), word.upper()), place)
+            rows |= dict.fromkeys((word.lower(), word.upper()), row)
     return rows, unknown

@@ -148,14 +148,13 @@ class CategoryColumn:
     def encode(self, cells: Cells, notes: list[str]) -> AnyArray:
         """Return the indicators, (n, len(outputs)); `notes` receives unknown categories.
 
-        Unknown categories without a level have the average indicators of the training table, and
-        missing cells without a level are nan.
+        Rare and unknown categories without a level have the average indicators of the training
+        table, and missing cells without a level are nan.
         """
-        words = self._to_words(cells)
-        places = dict(zip(self.words, self.places, strict=True))
-        self._note_unknown([word for word in words.words if word not in places], notes)
+        words, rows = self._to_words(cells), self.word_rows
+        self._note_unknown([word for word in words.words if word not in rows], notes)
         unknown, missing = self.other_rows
-        row_of_word = [places.get(word, unknown) for word in words.words]
+        row_of_word = [rows.get(word, unknown) for word in words.words]
         indicators: FloatArray = self.indicators[np.array([*row_of_word, missing])[words.codes]]
         return indicators
 
@@ -171,6 +170,13 @@ class CategoryColumn:
         """Rows of `indicators` for unknown categories and for missing cells."""
         unknown = len(self.levels) if self.other < 0 else self.other
         return unknown, len(self.levels) + 1 if self.missing < 0 else self.missing
+
+    @property
+    def word_rows(self) -> dict[str, int]:
+        """Rows of `indicators` by category of the training table."""
+        unknown, _ = self.other_rows
+        rows = [unknown if place < 0 else place for place in self.places]
+        return dict(zip(self.words, rows, strict=True))
 
     def _note_unknown(self, unknown: list[str], notes: list[str]) -> None:
         if unknown:

@@ -267,14 +267,14 @@ def encode_true_labels(y: Any, classes: AnyArray) -> IntArray:
     labels = check_label_types(labels)
     if labels.dtype != object:
         check_classification_targets(labels)
-    _check_same_type(labels, classes)
+    check_same_type(labels, classes)
     if labels.dtype.kind != classes.dtype.kind or labels.dtype == object:
         return encode_among(labels, classes, np.nan)
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1).astype(np.intp)
     return np.where(classes[codes] == labels, codes, -1)
 
 
-def _check_same_type(labels: AnyArray, classes: AnyArray) -> None:
+def check_same_type(labels: AnyArray, classes: AnyArray) -> None:
     """Raise ValueError if labels are text and the classes are not, or the reverse."""
     if len(labels) == 0:
         return

@@ -254,7 +254,12 @@ class Comparison:
         train, test = self.splits[0]
         names = [name for name in self.candidates if name not in self.too_slow]
         results = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(evaluate)(self.candidates[name], *self.data, (train[::step], test[::step]))
+            delayed(evaluate)(
+                self.candidates[name],
+                *self.data,
+                (train[::step], test[::step]),
+                fill=name in self.filled,
+            )
             for name in names
         )
         outcomes = dict(zip(names, results, strict=True))

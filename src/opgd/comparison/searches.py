@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
+from sklearn.model_selection import ParameterGrid, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from opgd._dask.lazy import compute_eagerly, is_lazy
 from opgd._model_selection.n_components import predict_by_first_components
@@ -148,7 +148,8 @@ class CalibratedSearch(ParameterSearch):
         splits: Any = self._splits
         held_out = np.concatenate([np.arange(len(y))[test] for _, test in splits])
         if not np.array_equal(np.sort(held_out), np.arange(len(y))):
-            splits = list(StratifiedKFold(N_CALIBRATION_FOLDS).split(X, y))
+            kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+            splits = list(kind(N_CALIBRATION_FOLDS).split(X, y, groups))
         model = clone(self.best_estimator_)
         self.calibrator_ = CalibratedClassifierCV(model, cv=splits, ensemble=False).fit(
             X, y, sample_weight, **make_weight_params(model, sample_weight)

@@ -145,7 +145,11 @@ def compare_moments(
     expected = weights @ means
     deviation = np.sqrt(weights @ (variances + (means - expected) ** 2))
     deviation = np.where(deviation > 0, deviation, 1.0)  # of a constant column
-    found = values.mean(axis=0, dtype=np.float64)
-    spread = values.std(axis=0, dtype=np.float64) / deviation
-    error = np.sqrt(spread**2 / len(values) + 1.0 / n_reference)
+    known = ~np.isnan(values)
+    n_known = known.sum(axis=0)
+    with np.errstate(invalid="ignore"):  # nan for a column without values
+        found = np.where(known, values, 0.0).sum(axis=0, dtype=np.float64) / n_known
+        steps = np.where(known, values - found, 0.0)
+        spread = np.sqrt(np.einsum("ij,ij->j", steps, steps) / n_known) / deviation
+        error = np.sqrt(spread**2 / n_known + 1.0 / n_reference)
     return Moves((found - expected) / deviation, error, spread)

@@ -185,7 +185,9 @@ def _read_table(table: Any, metric: str) -> _Results:
         skipped[rows, places] = [status == "skipped" for status in table["status"]]
     ratios = np.full(shape[1], 1 / max(shape[1] - 1, 1))  # of cross-validation
     if "n_train" in table and "n_test" in table:
-        ratios[places] = _to_numbers(table, "n_test") / _to_numbers(table, "n_train")
+        n_test, n_train = _to_numbers(table, "n_test"), _to_numbers(table, "n_train")
+        ratios[:] = np.inf  # some methods may be fitted to a part of the training samples
+        np.minimum.at(ratios, places, n_test / n_train)
     values = {name: arrange(name, np.nan) for name in metrics}
     return _Results(names, metric, values, ratios, skipped)
 
