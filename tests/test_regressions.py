@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from opgd import (
     DataWarning,
@@ -316,3 +318,47 @@ def test_labels_may_be_lists_and_must_have_one_type(iris):
     learner = OPGDSemiSupervised(1).fit(X, partial)
     with pytest.raises(ValueError, match="convert y to that type"):
         learner.score(X, y.astype(str))
+
+
+def test_an_empty_column_of_percentages_is_missing():
+    table = pd.DataFrame({"rate": [f"{k % 90}.5%" for k in range(60)], "x": np.arange(60) % 7})
+    encoder = TableEncoder().fit(table)
+    encoded = np.asarray(encoder.transform(table[:1].assign(rate=None)), dtype=float)
+    np.testing.assert_array_equal(encoded, [[np.nan, 0.0]])
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_booleans_may_be_written_as_binary_numbers(kind):
+    flags = np.arange(60) % 3 == 0
+    table = pd.DataFrame({"flag": flags, "x": np.arange(60) % 7})
+    encoder = TableEncoder().fit(table)
+    numbers = table.assign(flag=flags.astype(int).astype(kind))
+    np.testing.assert_array_equal(encoder.transform(numbers), encoder.transform(table))
+
+
+def test_displays_accept_pipelines(iris):
+    from opgd.plotting import DriftDisplay, PredictionSetDisplay
+
+    X, y = iris
+    model = make_pipeline(StandardScaler(), OPGDClassifierCV(1, **QUICK)).fit(X, y)
+    scaled, last = model[0].transform(X), model[-1]
+    drift = DriftDisplay.from_estimator(model, X, draw=False)
+    alone = DriftDisplay.from_estimator(last, scaled, draw=False)
+    np.testing.assert_array_equal(drift.features["shift"], alone.features["shift"])
+    sets = PredictionSetDisplay.from_estimator(model, X, y, draw=False).summary
+    expected = PredictionSetDisplay.from_estimator(last, scaled, y, draw=False).summary
+    np.testing.assert_array_equal(sets.sizes, expected.sizes)
+
+
+def test_frequencies_of_all_features_say_nothing(iris):
+    X, y = iris
+    model = OPGDClassifier(1, init="lda").fit(X, y)
+    with pytest.warns(DataWarning, match="set sparsity to select fewer"):
+        model.selection_frequencies(X, y, n_resamples=2, random_state=0)
+
+
+def test_an_unknown_label_is_named(iris):
+    X, y = iris
+    model = OPGDClassifier(1, init="lda").fit(X, y)
+    with pytest.raises(ValueError, match="first 7 at position 149"):
+        model.conformalize(X, np.append(y[:-1], 7))

@@ -16,7 +16,7 @@ from opgd._dask.lazy import (
     is_lazy,
 )
 from opgd._utils.arrays import to_host
-from opgd._utils.labels import encode_true_labels
+from opgd._utils.labels import encode_true_labels, to_label_array
 from opgd._utils.validation import check_flag, check_sample_weight, check_seed, check_share
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.held_out import HeldOut
@@ -72,9 +72,10 @@ class PredictionSetMixin:
         codes = encode_true_labels(y, self.classes_)
         check_consistent_length(log_joints, codes)
         if np.any(codes < 0):
+            first = int(np.argmax(codes < 0))
             raise ValueError(
-                f"y has labels that are not classes of the fitted model: position "
-                f"{int(np.flatnonzero(codes < 0)[0])} is the first."
+                f"y has labels that are not classes of the fitted model, first "
+                f"{to_label_array(y).tolist()[first]!r} at position {first}."
             )
         weights = check_sample_weight(sample_weight, log_joints)
         weights = np.ones(len(codes)) if weights is None else scale_to_counts(weights)

@@ -10,6 +10,7 @@ from opgd._fit.stable_features import SelectionFrequencies, count_selections
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.labels import encode_labels, to_label_array
 from opgd._utils.validation import check_integer, check_sample_weight, check_seed
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.types import AnyArray, FloatArray
 
 
@@ -96,6 +97,12 @@ class StableSupportMixin(SupportMixin):
             classes = classes[kept]
         if len(classes) < 2:
             raise ValueError(f"y has only one class ({classes.tolist()[0]!r}).")
+        if self.support_.all():
+            warn_caller(
+                "The model uses all features, so that all of them are selected in all halves; set "
+                "sparsity to select fewer.",
+                DataWarning,
+            )
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(X.shape[1])])
         with one_blas_thread():
             return count_selections(

@@ -22,8 +22,11 @@ CRITERIA = ["bic", "icl", "aic"]
 
 def check_mixture_parameters(estimator: Any) -> list[int]:
     """Check the parameters of an `OPGDMixture`; return numbers of clusters, none for "auto"."""
-    if isinstance(estimator.n_clusters, str):
-        check_choice("n_clusters", estimator.n_clusters, ["auto"])
+    if isinstance(estimator.n_clusters, str) and estimator.n_clusters != "auto":
+        raise ValueError(
+            "n_clusters must be a number, several numbers or 'auto', got "
+            f"{estimator.n_clusters!r}."
+        )
     several = isinstance(estimator.n_clusters, Iterable)
     values = [] if estimator.n_clusters == "auto" else [estimator.n_clusters]
     values = list(estimator.n_clusters) if several and values else values

@@ -3,7 +3,7 @@
 The fields are plain data, so that model files can store them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from opgd.core.types import AnyArray, FloatArray
 
 MAX_QUOTED = 40
 BOOLEANS = {"True": 1.0, "False": 0.0}
+BINARY = {"1": "True", "0": "False"}
 CYCLES = {"hour": 24, "weekday": 7, "month": 12}
 """Cycles of dates and their lengths."""
 
@@ -66,7 +67,7 @@ class NumberColumn:
     def encode(self, cells: Cells, notes: list[str]) -> AnyArray:
         """Return the numbers, (n, 1), nan where missing; `notes` receives what is unexpected."""
         if isinstance(cells, NumberCells):
-            if self.unit:
+            if self.unit and not np.all(cells.missing):
                 raise ChangedColumn(self.name, str(self.format), "numbers without a unit")
             return cells.values[:, None]
         if not isinstance(cells, WordCells):
@@ -186,6 +187,12 @@ class CategoryColumn:
             notes.append(f"Column {self.name!r} has {noun}, {outcome}: {listed}.")
 
     def _to_words(self, cells: Cells) -> WordCells:
+        words = self._read_words(cells)
+        if set(self.words) <= set(BOOLEANS) and set(words.words) <= set(BINARY):
+            return replace(words, words=[BINARY[word] for word in words.words])
+        return words
+
+    def _read_words(self, cells: Cells) -> WordCells:
         if isinstance(cells, WordCells):
             return cells
         if not isinstance(cells, NumberCells):

@@ -172,7 +172,8 @@ def raise_faults(faults: dict[str, Fault]) -> None:
     first = faults[names[0]]
     if len(kinds) > 1:
         raise ValueError(
-            f"{listed} are not numeric ({', '.join(kinds)}). Convert them to numbers or drop them."
+            f"{listed} are not numeric ({', '.join(kinds)}). Convert them to numbers or drop them; "
+            "TableEncoder does so as the first step of a Pipeline."
         )
     if first.kind == "complex numbers":
         raise ValueError(

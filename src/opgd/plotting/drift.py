@@ -5,7 +5,9 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.core.types import AnyArray
+from opgd.inspection.estimators import get_fitted
 from opgd.inspection.palette import COLORS
+from opgd.inspection.pipelines import unwrap
 from opgd.plotting._base import PanelsDisplay
 from opgd.plotting._drawing import tidy
 from opgd.plotting._styles import get_theme
@@ -61,7 +63,7 @@ class DriftDisplay(PanelsDisplay):
 
         Parameters
         ----------
-        estimator : fitted opgd classifier with Gaussian classes
+        estimator : fitted opgd classifier with Gaussian classes, or Pipeline that ends in one
         X : array-like of shape (n_samples, n_features)
             New samples.
         ax : sequence of three matplotlib Axes, default=None
@@ -73,12 +75,9 @@ class DriftDisplay(PanelsDisplay):
         -------
         display : DriftDisplay
         """
-        if not hasattr(estimator, "drift"):
-            raise TypeError(
-                "Expected a fitted opgd classifier with Gaussian classes, got "
-                f"{type(estimator).__name__}."
-            )
-        drift = estimator.drift(X)
+        unwrapped = unwrap(estimator)
+        find = get_fitted(unwrapped.estimator, "drift", "opgd classifier with Gaussian classes")
+        drift = find(unwrapped.encode(X))
         return cls(
             features=drift.features, components=drift.components, classes=drift.classes
         )._plot_if(draw, ax)

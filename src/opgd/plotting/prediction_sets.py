@@ -5,7 +5,9 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.core.types import FloatArray
+from opgd.inspection.estimators import get_fitted
 from opgd.inspection.palette import COLORS
+from opgd.inspection.pipelines import unwrap
 from opgd.inspection.set_sizes import SetSummary, summarize_sets
 from opgd.plotting._base import PanelsDisplay
 from opgd.plotting._drawing import draw_legend_outside, tidy
@@ -67,7 +69,7 @@ class PredictionSetDisplay(PanelsDisplay):
 
         Parameters
         ----------
-        estimator : fitted opgd classifier with `predict_set`
+        estimator : fitted opgd classifier with `predict_set`, or Pipeline that ends in one
             A classifier with held-out samples: an `OPGDClassifierCV`, or one after `conformalize`.
         X : array-like of shape (n_samples, n_features)
             Samples used neither in `fit` nor in `conformalize`.
@@ -84,12 +86,9 @@ class PredictionSetDisplay(PanelsDisplay):
         -------
         display : PredictionSetDisplay
         """
-        if not hasattr(estimator, "predict_set"):
-            raise TypeError(
-                f"Expected a fitted opgd classifier with predict_set, got "
-                f"{type(estimator).__name__}."
-            )
-        sets = estimator.predict_set(X, coverage=coverage)
+        unwrapped = unwrap(estimator)
+        predict_set = get_fitted(unwrapped.estimator, "predict_set", "opgd classifier with sets")
+        sets = predict_set(unwrapped.encode(X), coverage=coverage)
         options: dict[str, Any] = {"coverage": coverage, "ax": ax, "draw": draw}
         return cls.from_predictions(y, sets, estimator.classes_, **options)
 
