@@ -923,7 +923,7 @@ def test_works_in_pipelines(wine):
     X, y = wine
     pipeline = make_pipeline(StandardScaler(), OPGDSemiSupervised()).fit(X, some_of(y))
     direct = OPGDSemiSupervised().fit(X, some_of(y))
-    np.testing.assert_allclose(pipeline.predict_proba(X), direct.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(pipeline.predict_proba(X), direct.predict_proba(X), atol=1e-4)
 
 
 def test_searches_choose_by_labeled_rows_that_are_held_out(wine):

@@ -76,6 +76,7 @@ def test_merged_clusters_are_stored_and_drawn(bananas, merged, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), merged.predict_proba(X))
     panel = SelectionDisplay.from_estimator(loaded, draw=False).panels[0]
     assert panel.chosen[0] == len(merged.means_)
+    pytest.importorskip("matplotlib")
     ProjectionDisplay.from_estimator(loaded, X)
 
 

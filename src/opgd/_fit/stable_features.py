@@ -120,7 +120,8 @@ def group_features(prepared: Prepared) -> IntArray:
 def _join_groups(groups: IntArray, first: IntArray, second: IntArray) -> IntArray:
     """Return groups (p,) in which the pairs of features `first` and `second` are together."""
     members = np.unique(groups, return_index=True)[1]  # one of each group
-    rows = np.concatenate([np.arange(len(groups)), first])
-    columns = np.concatenate([members[groups], second])
+    # SciPy 1.11 needs small integers
+    rows = np.concatenate([np.arange(len(groups)), first]).astype(np.int32)
+    columns = np.concatenate([members[groups], second]).astype(np.int32)
     links = coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), (len(groups),) * 2)
     return connected_components(links, directed=False)[1].astype(np.intp)
