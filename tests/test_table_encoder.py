@@ -228,14 +228,35 @@ def test_cycles_that_do_not_vary_are_left_out():
     assert encode(mondays)[0].get_feature_names_out().tolist() == ["x:days"]
 
 
-def test_time_zones_are_converted_to_utc():
+def test_dates_with_a_time_zone_are_local_times():
     zone = timezone(timedelta(hours=2))
     moments = [datetime(2024, 1, i + 1, 1, 30, tzinfo=zone) for i in range(20)]
-    expected = encode([datetime(2023, 12, 31, 23, 30) + timedelta(days=i) for i in range(20)])[1]
+    expected = encode([moment.replace(tzinfo=None) for moment in moments])[1]
     for column in (moments, [moment.isoformat() for moment in moments]):
         np.testing.assert_allclose(encode(column)[1], expected)
-    frame = pl.DataFrame({"x": moments})
-    np.testing.assert_allclose(TableEncoder().fit_transform(frame), expected)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda table: table,
+        pl.from_pandas,
+        pa.Table.from_pandas,
+        lambda table: table.convert_dtypes(dtype_backend="pyarrow"),
+        lambda table: table.astype({"x": "timestamp[us, tz=Europe/Berlin][pyarrow]"}),
+        lambda table: table.astype(object),
+        lambda table: table.assign(x=[moment.isoformat() for moment in table["x"]]),
+    ],
+    ids=["pandas", "polars", "pyarrow", "arrow dtypes", "arrow timestamps", "objects", "text"],
+)
+def test_weekdays_are_those_of_the_time_zone(convert):
+    local = pd.DataFrame({"x": pd.date_range("2024-01-01", periods=120)})
+    zoned = convert(local.apply(lambda column: column.dt.tz_localize("Europe/Berlin")))
+    encoder = TableEncoder().fit(zoned)
+    expected = TableEncoder().fit_transform(local)
+    np.testing.assert_allclose(encoder.transform(zoned), expected)
+    np.testing.assert_allclose(encoder.transform(local), expected)
+    assert expected[0].tolist() == [0, 0, 1]  # a Monday
 
 
 def test_a_few_cells_that_are_not_numbers_are_missing_with_a_warning():

@@ -109,7 +109,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     for it would be a linear function of the others; loadings of the others are relative to it.
 
     The month is encoded only if the dates cover at least a year: otherwise it follows from the
-    elapsed days.
+    elapsed days. Dates with a time zone, or with an offset in text, are encoded in local time, as
+    they are displayed. A table with a time zone and one without it are compared by their local
+    times.
 
     Examples
     --------

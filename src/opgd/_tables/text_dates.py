@@ -1,7 +1,7 @@
 """Dates in text, in one format per column."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -29,7 +29,10 @@ EPOCH = datetime(1970, 1, 1)
 
 
 def parse_date(word: str, name: str) -> float:
-    """Return the days since 1970 (UTC) of a date in this format, nan for other text."""
+    """Return the days since 1970 of a date in this format, nan for other text.
+
+    An offset such as +01:00 is dropped, so that times are those that are written.
+    """
     try:
         if not FORMATS[name]:
             if not ISO.fullmatch(word):
@@ -45,9 +48,7 @@ def parse_date(word: str, name: str) -> float:
             moment = datetime.strptime(word, pattern)
     except ValueError:
         return np.nan
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return float((moment - EPOCH) / timedelta(days=1))
+    return float((moment.replace(tzinfo=None) - EPOCH) / timedelta(days=1))
 
 
 def parse_dates(words: list[str], name: str) -> FloatArray:
