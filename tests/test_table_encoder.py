@@ -212,6 +212,30 @@ def test_dates_in_text(pattern):
     assert text[1][:2, 0].tolist() == [0, 8]
 
 
+def write_slashes(n_days, pattern="%d/%m/%Y"):
+    """Return 40 dates as text; with 11 days, all of them are ambiguous."""
+    days = [date(2024, 1 + i % 12, 1 + i % n_days) for i in range(40)]
+    return [day.strftime(pattern) for day in days]
+
+
+def test_ambiguous_dates_have_the_order_of_the_other_dates():
+    table = pd.DataFrame({"end": write_slashes(11), "start": write_slashes(28)})
+    encoder = TableEncoder().fit(table)
+    assert [column.format for column in encoder.columns_] == ["day/month/year"] * 2
+    assert encoder.columns_[0].origin == date(2024, 1, 1).toordinal() - date(1970, 1, 1).toordinal()
+
+
+def test_ambiguous_dates_are_reported():
+    others = {"a": write_slashes(28), "b": write_slashes(28, "%m/%d/%Y"), "c": write_slashes(11)}
+    for names in (["c"], ["a", "b", "c"]):
+        with pytest.warns(DataWarning, match=r"'c' has dates.*month/day/year is assumed") as caught:
+            TableEncoder().fit(pd.DataFrame({name: others[name] for name in names}))
+        assert len(caught) == 1
+    encoder, _ = encode(pd.date_range("2024-01-01", periods=40))
+    with pytest.warns(DataWarning, match="'x' has dates that can be read in two ways"):
+        encoder.transform(pd.DataFrame({"x": others["c"]}))
+
+
 def test_cycles_of_dates_are_right():
     moments = [datetime(2023, 1, 1) + timedelta(hours=41 * i) for i in range(400)]
     _, features = encode(moments)

@@ -12,7 +12,14 @@ from opgd._dask.lazy import is_lazy
 from opgd._tables.cells import Cells
 from opgd._tables.columns import Column, NumberColumn
 from opgd._tables.duplicates import find_repeated_categories, find_repeated_numbers
-from opgd._tables.inference import KINDS, CategoryLimits, Decision, decide, drop
+from opgd._tables.inference import (
+    KINDS,
+    CategoryLimits,
+    Decision,
+    decide,
+    drop,
+    order_ambiguous_dates,
+)
 from opgd._tables.reading import (
     find_row_numbers,
     get_input_names,
@@ -87,10 +94,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Warns
     -----
     DataWarning
-        If a column of numbers or dates has a few other cells, which are treated as missing, or if
-        a new table has unknown categories. These count as ``other`` if there is this category;
-        otherwise their indicators are the averages of the training samples, which favor no
-        category.
+        If a column of numbers or dates has a few other cells, which are treated as missing, if the
+        order of day and month is not certain, or if a new table has unknown categories. These count
+        as ``other`` if there is this category; otherwise their indicators are the averages of the
+        training samples, which favor no category.
 
     See Also
     --------
@@ -100,7 +107,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     -----
     A text column is numeric or a date if at least 90 % of its cells are; numbers with leading
     zeros, such as ZIP codes, are not. If dates such as 03/04/2024 can be read in two ways in the
-    whole column, the month comes first. Integers identify the rows if they are all different and
+    whole column, their order is that of other columns with slashes; if these do not decide, the
+    month comes first, with a warning. Integers identify the rows if they are all different and
     consecutive, or all different in a column named like ``id``. Two columns repeat each other if
     the absolute correlation is at least 0.999999, or if their categories group the samples in the
     same way.
@@ -181,6 +189,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             }
             for name in set(numbered) - kinds.keys():
                 decisions[name] = drop("identifier", "it numbers the rows")
+        for note in order_ambiguous_dates(decisions, columns):
+            warn_caller(note, DataWarning)
         self._store(decisions, columns, n_rows)
         return self
 

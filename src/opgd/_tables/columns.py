@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from opgd._tables.cells import Cells, DateCells, NumberCells, WordCells, read_words
-from opgd._tables.text_dates import FORMATS, find_date_format, parse_dates
+from opgd._tables.text_dates import (
+    FORMATS,
+    describe_ambiguity,
+    find_date_format,
+    is_ambiguous,
+    parse_dates,
+)
 from opgd._tables.text_numbers import (
     STYLES,
     UNITS,
@@ -233,6 +239,8 @@ class DateColumn:
                 return np.full(len(cells.missing), np.nan)
             raise ChangedColumn(self.name, "dates", now)
         name = self.format or find_date_format(cells.words, cells.count_words())
+        if not self.format and is_ambiguous(cells.words):
+            notes.append(describe_ambiguity([self.name]))
         days = parse_dates(cells.words, name or next(iter(FORMATS)))
         invalid = np.isnan(days) & ~is_missing_number(cells.words)
         expected = f"dates ({self.format})" if self.format else "dates"

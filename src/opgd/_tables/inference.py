@@ -1,7 +1,7 @@
 """Decide how a column is encoded, from its cells in the training table."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,13 @@ from opgd._tables.columns import (
     get_position,
     quote,
 )
-from opgd._tables.text_dates import find_date_format
+from opgd._tables.text_dates import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    describe_ambiguity,
+    find_date_format,
+    is_ambiguous,
+)
 from opgd._tables.text_numbers import PLAIN, find_format
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray, IntArray
@@ -153,6 +159,28 @@ def _decide_date(column: DateColumn, cells: Cells) -> Decision:
     written = f" ({column.format})" if column.format else ""
     action = f"days since {_format_day(origin)}{extra}{written}"
     return Decision("date", action, DateColumn(column.name, column.format, origin, cycles))
+
+
+def order_ambiguous_dates(decisions: dict[str, Decision], columns: dict[str, Cells]) -> list[str]:
+    """Read ambiguous dates in text in the order of the other dates of the table.
+
+    If there are no others, or in different orders, the month comes first; return notes on these.
+    """
+    ambiguous, orders = [], set()
+    for name, decision in decisions.items():
+        cells = columns[name]
+        if isinstance(decision.column, DateColumn) and isinstance(cells, WordCells):
+            order = decision.column.format
+            if order == MONTH_FIRST and is_ambiguous(cells.words):
+                ambiguous.append(name)
+            elif order in (MONTH_FIRST, DAY_FIRST):
+                orders.add(order)
+    if orders == {DAY_FIRST}:
+        for name in ambiguous:
+            decision = _decide_date(DateColumn(name, DAY_FIRST), columns[name])
+            decisions[name] = replace(decision, requested=decisions[name].requested)
+    known = len(orders) == 1
+    return [describe_ambiguity(ambiguous)] if ambiguous and not known else []
 
 
 def _varies(days: FloatArray, cycle: str) -> bool:

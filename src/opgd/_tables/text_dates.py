@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from opgd._utils.text import list_names
 from opgd.core.types import FloatArray, IntArray
 
 ISO = re.compile(
@@ -22,6 +23,7 @@ FORMATS = {
     "month-name day, year": "%b %d, %Y",
 }
 """Formats by name, as of `strptime`; the first is ISO 8601, with an optional time."""
+MONTH_FIRST, DAY_FIRST = "month/day/year", "day/month/year"
 SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}", re.ASCII)
 TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$", re.ASCII)
 MIN_SHARE = 0.9
@@ -59,7 +61,7 @@ def parse_dates(words: list[str], name: str) -> FloatArray:
 def find_date_format(words: list[str], counts: IntArray) -> str | None:
     """Return the name of the format of almost all cells, or None.
 
-    If 03/04/2024 can be read in two ways in the whole column, the month comes first.
+    If the whole column can be read in two ways (`is_ambiguous`), the month comes first.
     """
     if not words or counts[[bool(SHAPE.match(word)) for word in words]].sum() < (
         MIN_SHARE * counts.sum()
@@ -73,3 +75,21 @@ def find_date_format(words: list[str], counts: IntArray) -> str | None:
         if share == 1.0:
             break
     return best if best_share >= MIN_SHARE else None
+
+
+def is_ambiguous(words: list[str]) -> bool:
+    """Return whether dates such as 03/04/2024 can be read in two ways in the whole column."""
+    first, second = parse_dates(words, MONTH_FIRST), parse_dates(words, DAY_FIRST)
+    both = np.isfinite(first)
+    return np.array_equal(both, np.isfinite(second)) and bool(np.any(first[both] != second[both]))
+
+
+def describe_ambiguity(names: list[str]) -> str:
+    """Return a note on columns of ambiguous dates, which are read with the month first."""
+    one = len(names) == 1
+    return (
+        f"{'Column' if one else 'Columns'} {list_names([repr(name) for name in names])} "
+        f"{'has' if one else 'have'} dates that can be read in two ways; {MONTH_FIRST} is assumed. "
+        "If the day comes first, convert them before, for example with "
+        "pandas.to_datetime(..., dayfirst=True)."
+    )
