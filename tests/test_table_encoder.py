@@ -1,6 +1,7 @@
 """TableEncoder: kinds of columns, their encodings, and new tables."""
 
 import pickle
+import re
 import warnings
 from datetime import date, datetime, timedelta, timezone
 
@@ -102,6 +103,7 @@ def test_indicators_agree_with_scikit_learn(rng):
         (["no", "yes"] * 20, "x=yes"),
         ([True, False] * 20, "x=True"),
         (["TRUE", "false"] * 20, "x=True"),
+        (["1", "-"] * 20, "x=1"),
         (["yes", None] * 20, "x=yes"),
         (pd.Categorical([3, 4] * 20), "x=4"),
     ],
@@ -144,6 +146,9 @@ def test_other_and_missing_can_be_categories_of_the_table():
         (["1.234,5", "2.000,0", "7,25"], [1234.5, 2000, 7.25]),
         (["1e-3", ".5", "+2."], [0.001, 0.5, 2]),
         ([1.5, "2.5", "n/a"], [1.5, 2.5, np.nan]),
+        (["1.5", "2.5", "-", "\N{EN DASH}", "\N{EM DASH}"], [1.5, 2.5] + [np.nan] * 3),
+        (["12.50", "(12.50)", "(1,200)"], [12.5, -12.5, -1200]),
+        (["$5", "($6)", "$(7.50)", "\N{MINUS SIGN}$8"], [5, -6, -7.5, -8]),
     ],
 )
 def test_numbers_in_text(column, numbers):
@@ -287,6 +292,27 @@ def test_a_few_cells_that_are_not_numbers_are_missing_with_a_warning():
     with pytest.warns(DataWarning, match=r"'x' has numbers, but also 1 other cell.*: 'abc'\.$"):
         _, features = encode([*map(str, np.arange(30) / 7), "abc"])
     assert np.isnan(features[-1, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([f"{i / 7:.3f}" for i in range(88)], "number"),
+        ([f"$ {i**2}.50" for i in range(88)], "number"),
+        ([f"{1900 + i}-01-20" for i in range(88)], "date"),
+    ],
+)
+def test_dropped_text_with_many_numbers_is_reported(values, kind):
+    table = pd.DataFrame({"v": [*values, *["b.d."] * 4, *["n.d."] * 8, *["-"] * 5]})
+    table["number"] = np.arange(len(table)) ** 2.0
+    message = (
+        f"Column 'v' was dropped as text, although 88% of its cells are {kind}s; others are such "
+        f"as 'b.d.'. Pass kinds={{'v': '{kind}'}} to use it"
+    )
+    with pytest.warns(DataWarning, match=re.escape(message)):
+        assert not TableEncoder().fit(table).summary_["v"].outputs
+    with pytest.warns(DataWarning, match="12 other cells, treated as missing"):
+        assert TableEncoder(kinds={"v": kind}).fit(table).summary_["v"].kind == kind
 
 
 def test_kinds_can_be_requested():

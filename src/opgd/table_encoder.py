@@ -94,10 +94,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Warns
     -----
     DataWarning
-        If a column of numbers or dates has a few other cells, which are treated as missing, if the
-        order of day and month is not certain, or if a new table has unknown categories. These count
-        as ``other`` if there is this category; otherwise their indicators are the averages of the
-        training samples, which favor no category.
+        If a column of numbers or dates has a few other cells, which are treated as missing, if text
+        is dropped although at least half of its cells are numbers or dates, if the order of day and
+        month is not certain, or if a new table has unknown categories. These count as ``other`` if
+        there is this category; otherwise their indicators are the averages of the training samples,
+        which favor no category.
 
     See Also
     --------
@@ -106,7 +107,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     A text column is numeric or a date if at least 90 % of its cells are; numbers with leading
-    zeros, such as ZIP codes, are not. If dates such as 03/04/2024 can be read in two ways in the
+    zeros, such as ZIP codes, are not. In such columns a dash is a missing cell, and "(12.50)" is
+    negative, as in accounting. If dates such as 03/04/2024 can be read in two ways in the
     whole column, their order is that of other columns with slashes; if these do not decide, the
     month comes first, with a warning. Integers identify the rows if they are all different and
     consecutive, or all different in a column named like ``id``. Two columns repeat each other if
@@ -189,8 +191,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             }
             for name in set(numbered) - kinds.keys():
                 decisions[name] = drop("identifier", "it numbers the rows")
-        for note in order_ambiguous_dates(decisions, columns):
-            warn_caller(note, DataWarning)
+        notes = [decision.note for decision in decisions.values() if decision.note]
+        _warn(notes + order_ambiguous_dates(decisions, columns))
         self._store(decisions, columns, n_rows)
         return self
 
@@ -329,9 +331,13 @@ def _encode(columns: list[Column], cells: list[Cells]) -> list[AnyArray]:
     """Return the encoded columns, (n, k) each, and warn about unexpected cells."""
     notes: list[str] = []
     blocks = [column.encode(entry, notes) for column, entry in zip(columns, cells, strict=True)]
+    _warn(notes)
+    return blocks
+
+
+def _warn(notes: list[str]) -> None:
     for note in notes:
         warn_caller(note, DataWarning)
-    return blocks
 
 
 def _find_repeated(decisions: dict[str, Decision], blocks: dict[str, AnyArray]) -> dict[str, str]:

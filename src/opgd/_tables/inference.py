@@ -25,7 +25,7 @@ from opgd._tables.text_dates import (
     find_date_format,
     is_ambiguous,
 )
-from opgd._tables.text_numbers import PLAIN, find_format
+from opgd._tables.text_numbers import MIN_SHARE, PLAIN, find_format, is_missing_number
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -40,6 +40,8 @@ FREQUENT_SHARE = 0.5
 """Share of rows in frequent categories from which text with many values is categorical."""
 WORDS_OF_TEXT = 3.0
 """Mean number of words in a cell from which text is free text."""
+REPORTED_SHARE = 0.5
+"""Share of numbers or dates from which dropping a column of text is reported."""
 DAYS_PER_YEAR = 365
 MIN_POSITIONS = 3
 """Distinct positions in a cycle; with two, sine and cosine are collinear."""
@@ -54,6 +56,7 @@ class Decision:
     action: str
     column: Column | None = None
     requested: bool = False
+    note: str = ""  # what to warn of
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,13 @@ def _decide_as_requested(name: str, cells: Cells, kind: str, limits: CategoryLim
     if kind == "number":
         column = NumberColumn(name)
         if isinstance(cells, WordCells):
-            found = find_format(cells.words, cells.count_words())
+            found = find_format(cells.words, cells.count_words(), min_share=0.0)
             column = column if found is None else NumberColumn(name, found.style, found.unit)
         decision = _decide_number(column, column.encode(cells, [])[:, 0], requested=True)
     elif kind == "date":
         found_format = ""
         if isinstance(cells, WordCells):
-            found_format = find_date_format(cells.words, cells.count_words()) or ""
+            found_format = find_date_format(cells.words, cells.count_words(), 0.0) or ""
         decision = _decide_date(DateColumn(name, found_format), cells)
     else:
         words = cells
@@ -198,19 +201,51 @@ def _format_day(days: float) -> str:
 
 
 def _decide_words(name: str, cells: WordCells, limits: CategoryLimits) -> Decision:
+    if cells.declared or set(cells.words) <= set(BOOLEANS):
+        return _decide_category(name, cells, limits)
+    column = _find_parser(name, cells, MIN_SHARE)
+    if isinstance(column, NumberColumn):
+        decision = _decide_number(column, column.encode(cells, [])[:, 0])
+        if decision.kind != "constant" or not is_missing_number(cells.words).any():
+            return decision  # "1" and "-" are two categories
+    if isinstance(column, DateColumn):
+        return _decide_date(column, cells)
     counts = cells.count_words()
-    if not cells.declared and not set(cells.words) <= set(BOOLEANS):
-        found = find_format(cells.words, counts)
-        if found is not None:
-            column = NumberColumn(name, found.style, found.unit)
-            return _decide_number(column, column.encode(cells, [])[:, 0])
-        found_date = find_date_format(cells.words, counts)
-        if found_date is not None:
-            return _decide_date(DateColumn(name, found_date), cells)
-        frequent = counts[counts >= limits.min_count].sum() / counts.sum()
-        if len(counts) > limits.max_categories and frequent < FREQUENT_SHARE:
-            return _drop_text(cells)
-    return _decide_category(name, cells, limits)
+    frequent = counts[counts >= limits.min_count].sum() / counts.sum()
+    if len(counts) > limits.max_categories and frequent < FREQUENT_SHARE:
+        decision = _drop_text(cells)
+    else:
+        decision = _decide_category(name, cells, limits)
+    if decision.column is None:
+        decision = replace(decision, note=_describe_dropped(name, cells, decision.kind))
+    return decision
+
+
+def _find_parser(name: str, cells: WordCells, min_share: float) -> NumberColumn | DateColumn | None:
+    """Return the column that reads at least a share of the cells as numbers or dates, or None."""
+    counts = cells.count_words()
+    if found := find_format(cells.words, counts, min_share):
+        return NumberColumn(name, found.style, found.unit)
+    if found_date := find_date_format(cells.words, counts, min_share):
+        return DateColumn(name, found_date)
+    return None
+
+
+def _describe_dropped(name: str, cells: WordCells, kind: str) -> str:
+    """Return a note on dropped text if many of its cells are numbers or dates."""
+    column = _find_parser(name, cells, REPORTED_SHARE)
+    if column is None:
+        return ""
+    known = np.isfinite(column.encode(cells, [])[:, 0])
+    other = ~np.append(is_missing_number(cells.words), True)[cells.codes] & ~known
+    share = known.sum() / (known | other).sum()
+    example = quote(cells.words[cells.codes[np.argmax(other)]])
+    readable = "number" if isinstance(column, NumberColumn) else "date"
+    return (
+        f"Column {name!r} was dropped as {kind}, although {share:.0%} of its cells are "
+        f"{readable}s; others are such as {example}. Pass kinds={{{name!r}: {readable!r}}} to use "
+        f"it (on the command line: --as {name}={readable})."
+    )
 
 
 def _drop_text(cells: WordCells) -> Decision:

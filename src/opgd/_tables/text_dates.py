@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from opgd._tables.text_numbers import MIN_SHARE, is_missing_number
 from opgd._utils.text import list_names
 from opgd.core.types import FloatArray, IntArray
 
@@ -26,7 +27,6 @@ FORMATS = {
 MONTH_FIRST, DAY_FIRST = "month/day/year", "day/month/year"
 SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}", re.ASCII)
 TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$", re.ASCII)
-MIN_SHARE = 0.9
 EPOCH = datetime(1970, 1, 1)
 
 
@@ -58,23 +58,27 @@ def parse_dates(words: list[str], name: str) -> FloatArray:
     return np.array([parse_date(word, name) for word in words], dtype=np.float64)
 
 
-def find_date_format(words: list[str], counts: IntArray) -> str | None:
-    """Return the name of the format of almost all cells, or None.
+def find_date_format(
+    words: list[str], counts: IntArray, min_share: float = MIN_SHARE
+) -> str | None:
+    """Return the name of the format of at least a share of the cells, or None.
 
     If the whole column can be read in two ways (`is_ambiguous`), the month comes first.
     """
-    if not words or counts[[bool(SHAPE.match(word)) for word in words]].sum() < (
-        MIN_SHARE * counts.sum()
+    expected = ~is_missing_number(words)
+    n_cells = counts[expected].sum()
+    if not n_cells or counts[[bool(SHAPE.match(word)) for word in words]].sum() < (
+        min_share * n_cells
     ):
         return None
     best, best_share = None, 0.0
     for name in FORMATS:
-        share = counts[np.isfinite(parse_dates(words, name))].sum() / counts.sum()
+        share = counts[np.isfinite(parse_dates(words, name))].sum() / n_cells
         if share > best_share:
             best, best_share = name, share
         if share == 1.0:
             break
-    return best if best_share >= MIN_SHARE else None
+    return best if best_share >= min_share else None
 
 
 def is_ambiguous(words: list[str]) -> bool:
