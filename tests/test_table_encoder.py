@@ -315,6 +315,16 @@ def test_dropped_text_with_many_numbers_is_reported(values, kind):
         assert TableEncoder(kinds={"v": kind}).fit(table).summary_["v"].kind == kind
 
 
+def test_cells_that_are_not_numbers_are_counted_as_missing_and_reported_once():
+    column = [*map(str, np.arange(100) / 7), *["<0.5"] * 10, None, "-"]
+    with pytest.warns(DataWarning, match="10 other cells, treated as missing") as caught:
+        encoder, features = encode(column)
+    assert len(caught) == 1
+    assert encoder.summary_["x"].n_missing == np.isnan(features).sum() == 12
+    with pytest.warns(DataWarning, match="10 other cells"):
+        encoder.transform(pd.DataFrame({"x": column}))
+
+
 def test_kinds_can_be_requested():
     assert kind_of(["1", "2", "3"] * 20, kinds={"x": "category"}) == "category"
     assert kind_of([1, 2, 3] * 20, kinds={"x": "category"}) == "category"

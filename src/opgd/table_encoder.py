@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from opgd._base.estimator import restore_on_failure
 from opgd._dask.lazy import is_lazy
 from opgd._tables.cells import Cells
-from opgd._tables.columns import Column, NumberColumn
+from opgd._tables.columns import CategoryColumn, Column, NumberColumn
 from opgd._tables.duplicates import find_repeated_categories, find_repeated_numbers
 from opgd._tables.inference import (
     KINDS,
@@ -222,16 +222,39 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         return encode_blocks(self._encode_floats, X, len(self.get_feature_names_out()))
 
+    def fit_transform(self, X: Any, y: Any = None) -> AnyArray:
+        """Fit the encoder, and return the encoded features of the same table.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Table, as in `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features_out)
+            Features, as returned by `transform`.
+        """
+        self.fit(X, y)
+        if is_lazy(X):
+            return self.transform(X)
+        return self._encode_rows(X, warn=False)  # fit has warned of the same cells
+
     def _encode_floats(self, X: Any) -> AnyArray:
         """Return the features of a block of Dask input as float64; the block may be empty."""
         if len(X) == 0:
             return np.empty((0, len(self.get_feature_names_out())))
         return self._encode_rows(X).astype(np.float64, copy=False)
 
-    def _encode_rows(self, X: Any) -> AnyArray:
+    def _encode_rows(self, X: Any, *, warn: bool = True) -> AnyArray:
         names = [column.name for column in self.columns_]
         cells = read_new_columns(self, to_container(X), names)
-        features = np.hstack(_encode(self.columns_, cells))
+        blocks, notes = _encode(self.columns_, cells)
+        if warn:
+            _warn(notes)
+        features = np.hstack(blocks)
         if self.fill_values_ is not None:
             features = np.where(np.isnan(features), self.fill_values_, features)
             features = features.astype(self.fill_values_.dtype, copy=False)
@@ -295,7 +318,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self, decisions: dict[str, Decision], columns: dict[str, Cells], n_rows: int
     ) -> None:
         used = {name: entry.column for name, entry in decisions.items() if entry.column is not None}
-        encoded = _encode(list(used.values()), [columns[name] for name in used])
+        encoded, notes = _encode(list(used.values()), [columns[name] for name in used])
+        _warn(notes)
         blocks = dict(zip(used, encoded, strict=True))
         for name, original in _find_repeated(decisions, blocks).items():
             decisions[name] = drop("duplicate", f"repeats {original!r}")
@@ -314,7 +338,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, entry in decisions.items():
             n_outputs = blocks[name].shape[1] if name in blocks else 0
             outputs = [next(names) for _ in range(n_outputs)]
-            n_missing = int(np.sum(columns[name].missing))
+            missing = columns[name].missing
+            if n_outputs and not isinstance(entry.column, CategoryColumn):
+                missing = np.isnan(blocks[name][:, 0])  # also cells that cannot be read
+            n_missing = int(np.sum(missing))
             entries.append(ColumnSummary(name, entry.kind, entry.action, n_missing, outputs))
         self.summary_ = TableSummary(n_rows, entries)
 
@@ -327,12 +354,11 @@ def _load_rows(X: Any) -> tuple[Any, AnyArray]:
     return sample.X, sample.positions
 
 
-def _encode(columns: list[Column], cells: list[Cells]) -> list[AnyArray]:
-    """Return the encoded columns, (n, k) each, and warn about unexpected cells."""
+def _encode(columns: list[Column], cells: list[Cells]) -> tuple[list[AnyArray], list[str]]:
+    """Return the encoded columns, (n, k) each, and notes on unexpected cells."""
     notes: list[str] = []
     blocks = [column.encode(entry, notes) for column, entry in zip(columns, cells, strict=True)]
-    _warn(notes)
-    return blocks
+    return blocks, notes
 
 
 def _warn(notes: list[str]) -> None:
