@@ -337,6 +337,24 @@ def test_kinds_can_be_requested():
 
 
 @pytest.mark.parametrize(
+    ("column", "kind", "reason"),
+    [
+        ([f"K{i}" for i in range(80)], "category", "every value is rare"),
+        (range(80), "category", "every value is rare"),
+        (["EUR"] * 80, "category", "it is always 'EUR'"),
+        ([5.0] * 80, "number", "it is always 5"),
+        (["a"] * 78 + ["b", "c"], "category", "no two categories with at least 4 rows"),
+    ],
+)
+def test_requests_that_give_no_features_are_reported(column, kind, reason):
+    table = pd.DataFrame({"x": column, "number": np.arange(80) ** 2.0})
+    encoder = TableEncoder(kinds={"x": kind})
+    with pytest.warns(DataWarning, match=f"'x' was requested as {kind}, but {reason}"):
+        encoder.fit(table)
+    assert encoder.summary_["x"].action == f"dropped: requested as {kind}, but {reason}"
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"kinds": {"x": "colour"}}, "kinds"),

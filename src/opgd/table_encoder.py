@@ -60,7 +60,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, where the inferred ones are not suitable: ``"category"``,
         ``"number"``, ``"date"`` or ``"ignore"``. Columns of arrays are named ``"x0"``, ``"x1"``...
-        Set it when `summary_` shows a column that is encoded in another way than you want.
+        Set it when `summary_` shows a column that is encoded in another way than you want. A column
+        that has no features as the requested kind, such as a category of which every value is rare,
+        is dropped with a warning.
     max_categories : int, default=30
         Maximum number of indicator features per column. Text with more distinct values is encoded
         only if at least half of the samples have a frequent one, and is dropped otherwise. Decrease

@@ -45,6 +45,7 @@ REPORTED_SHARE = 0.5
 DAYS_PER_YEAR = 365
 MIN_POSITIONS = 3
 """Distinct positions in a cycle; with two, sine and cosine are collinear."""
+DROPPED = "dropped: "
 AUTO_COUNT, AUTO_SHARE = 10, 0.05
 
 
@@ -78,7 +79,7 @@ class CategoryLimits:
 
 def drop(kind: str, reason: str) -> Decision:
     """Return the decision to drop a column."""
-    return Decision(kind, f"dropped: {reason}")
+    return Decision(kind, DROPPED + reason)
 
 
 def decide(name: str, cells: Cells, kind: str | None, limits: CategoryLimits) -> Decision:
@@ -119,7 +120,22 @@ def _decide_as_requested(name: str, cells: Cells, kind: str, limits: CategoryLim
         if not isinstance(words, WordCells):
             raise ValueError(f"Column {name!r} has dates, which cannot be encoded as a category.")
         decision = _decide_category(name, words, limits)
-    return Decision(decision.kind, decision.action, decision.column, requested=True)
+    if decision.column is None:
+        return _refuse_request(name, kind, decision)
+    return replace(decision, requested=True)
+
+
+def _refuse_request(name: str, kind: str, decision: Decision) -> Decision:
+    """Return the decision to drop a column that would have no features as the requested kind."""
+    found = decision.action.removeprefix(DROPPED)
+    reasons = {
+        "constant": f"it is {found}",
+        "empty": f"it has {found}",
+        "identifier": "every value is rare",
+    }
+    reason = reasons.get(decision.kind, found)
+    note = f"Column {name!r} was requested as {kind}, but {reason}. The column was dropped."
+    return replace(drop(decision.kind, f"requested as {kind}, but {reason}"), note=note)
 
 
 # numbers and dates
