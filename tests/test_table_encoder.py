@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from opgd import DataWarning, OPGDClassifier, TableEncoder
+from opgd import DataWarning, OPGDClassifier, OPGDMixture, TableEncoder
 from tests.messy.write import FOLDER
 
 TABLE = pd.read_csv(FOLDER / "customers.csv")
@@ -510,6 +510,25 @@ def test_pipelines_are_cross_validated_and_searched():
         search = GridSearchCV(pipeline, {"tableencoder__max_categories": [4, 30]}, cv=2).fit(X, y)
     assert scores.mean() > np.mean(y == "no") + 0.05
     assert search.predict(NEW.drop(index=[0, 1])).shape == (10,)
+
+
+def test_clustering_names_the_columns_of_the_table(rng):
+    table = pd.DataFrame({
+        "size": rng.normal(size=280),
+        "visits": rng.poisson(2, 280),
+        "when": pd.date_range("2024-01-01", periods=280),
+        "plan": rng.choice(["free", "gold"], 280),
+    })  # fmt: skip
+    features = TableEncoder().set_output(transform="pandas").fit_transform(table)
+    message = (
+        r"'visits', 'when:weekday_sin', 'when:weekday_cos', 'plan=gold'.*Source columns in the "
+        r"table: 'when', 'plan'.*kinds=\{'when': 'ignore'\}"
+    )
+    with pytest.warns(DataWarning, match=message):
+        OPGDMixture(2, init="ward").fit(features)
+    numbers = features[["size", "visits"]]
+    with pytest.warns(DataWarning, match="categories or codes\\.$"):
+        OPGDMixture(2, init="ward").fit(numbers)
 
 
 def test_a_failed_fit_leaves_the_encoder_unchanged():

@@ -3,6 +3,7 @@
 The fields are plain data, so that model files can store them.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,12 +32,20 @@ MAX_QUOTED = 40
 BOOLEANS = {"True": 1.0, "False": 0.0}
 CYCLES = {"hour": 24, "weekday": 7, "month": 12}
 """Cycles of dates and their lengths."""
+OUTPUT = re.compile(rf"(.+?)(=.*|:days|:({'|'.join(CYCLES)})_(sin|cos))")
+"""Names of encoded categories and dates: name of the column, and ending."""
 
 
 def quote(value: Any) -> str:
     """Return a shortened value in quotes."""
     text = str(value)
     return repr(text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…")
+
+
+def find_source(feature: str) -> str | None:
+    """Return the column of a feature named like "plan=gold" or "signup:days", None for others."""
+    found = OUTPUT.fullmatch(feature)
+    return found[1] if found else None
 
 
 class ChangedColumn(ValueError):  # noqa: N818
