@@ -1,6 +1,7 @@
 """TableEncoder: kinds of columns, their encodings, and new tables."""
 
 import pickle
+import re
 import warnings
 from datetime import date, datetime, timedelta, timezone
 
@@ -14,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from opgd import DataWarning, OPGDClassifier, TableEncoder
+from opgd import DataWarning, OPGDClassifier, OPGDMixture, TableEncoder
 from tests.messy.write import FOLDER
 
 TABLE = pd.read_csv(FOLDER / "customers.csv")
@@ -102,6 +103,7 @@ def test_indicators_agree_with_scikit_learn(rng):
         (["no", "yes"] * 20, "x=yes"),
         ([True, False] * 20, "x=True"),
         (["TRUE", "false"] * 20, "x=True"),
+        (["1", "-"] * 20, "x=1"),
         (["yes", None] * 20, "x=yes"),
         (pd.Categorical([3, 4] * 20), "x=4"),
     ],
@@ -144,6 +146,9 @@ def test_other_and_missing_can_be_categories_of_the_table():
         (["1.234,5", "2.000,0", "7,25"], [1234.5, 2000, 7.25]),
         (["1e-3", ".5", "+2."], [0.001, 0.5, 2]),
         ([1.5, "2.5", "n/a"], [1.5, 2.5, np.nan]),
+        (["1.5", "2.5", "-", "\N{EN DASH}", "\N{EM DASH}"], [1.5, 2.5] + [np.nan] * 3),
+        (["12.50", "(12.50)", "(1,200)"], [12.5, -12.5, -1200]),
+        (["$5", "($6)", "$(7.50)", "\N{MINUS SIGN}$8"], [5, -6, -7.5, -8]),
     ],
 )
 def test_numbers_in_text(column, numbers):
@@ -212,6 +217,30 @@ def test_dates_in_text(pattern):
     assert text[1][:2, 0].tolist() == [0, 8]
 
 
+def write_slashes(n_days, pattern="%d/%m/%Y"):
+    """Return 40 dates as text; with 11 days, all of them are ambiguous."""
+    days = [date(2024, 1 + i % 12, 1 + i % n_days) for i in range(40)]
+    return [day.strftime(pattern) for day in days]
+
+
+def test_ambiguous_dates_have_the_order_of_the_other_dates():
+    table = pd.DataFrame({"end": write_slashes(11), "start": write_slashes(28)})
+    encoder = TableEncoder().fit(table)
+    assert [column.format for column in encoder.columns_] == ["day/month/year"] * 2
+    assert encoder.columns_[0].origin == date(2024, 1, 1).toordinal() - date(1970, 1, 1).toordinal()
+
+
+def test_ambiguous_dates_are_reported():
+    others = {"a": write_slashes(28), "b": write_slashes(28, "%m/%d/%Y"), "c": write_slashes(11)}
+    for names in (["c"], ["a", "b", "c"]):
+        with pytest.warns(DataWarning, match=r"'c' has dates.*month/day/year is assumed") as caught:
+            TableEncoder().fit(pd.DataFrame({name: others[name] for name in names}))
+        assert len(caught) == 1
+    encoder, _ = encode(pd.date_range("2024-01-01", periods=40))
+    with pytest.warns(DataWarning, match="'x' has dates that can be read in two ways"):
+        encoder.transform(pd.DataFrame({"x": others["c"]}))
+
+
 def test_cycles_of_dates_are_right():
     moments = [datetime(2023, 1, 1) + timedelta(hours=41 * i) for i in range(400)]
     _, features = encode(moments)
@@ -228,20 +257,72 @@ def test_cycles_that_do_not_vary_are_left_out():
     assert encode(mondays)[0].get_feature_names_out().tolist() == ["x:days"]
 
 
-def test_time_zones_are_converted_to_utc():
+def test_dates_with_a_time_zone_are_local_times():
     zone = timezone(timedelta(hours=2))
     moments = [datetime(2024, 1, i + 1, 1, 30, tzinfo=zone) for i in range(20)]
-    expected = encode([datetime(2023, 12, 31, 23, 30) + timedelta(days=i) for i in range(20)])[1]
+    expected = encode([moment.replace(tzinfo=None) for moment in moments])[1]
     for column in (moments, [moment.isoformat() for moment in moments]):
         np.testing.assert_allclose(encode(column)[1], expected)
-    frame = pl.DataFrame({"x": moments})
-    np.testing.assert_allclose(TableEncoder().fit_transform(frame), expected)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda table: table,
+        pl.from_pandas,
+        pa.Table.from_pandas,
+        lambda table: table.convert_dtypes(dtype_backend="pyarrow"),
+        lambda table: table.astype({"x": "timestamp[us, tz=Europe/Berlin][pyarrow]"}),
+        lambda table: table.astype(object),
+        lambda table: table.assign(x=[moment.isoformat() for moment in table["x"]]),
+    ],
+    ids=["pandas", "polars", "pyarrow", "arrow dtypes", "arrow timestamps", "objects", "text"],
+)
+def test_weekdays_are_those_of_the_time_zone(convert):
+    local = pd.DataFrame({"x": pd.date_range("2024-01-01", periods=120)})
+    zoned = convert(local.apply(lambda column: column.dt.tz_localize("Europe/Berlin")))
+    encoder = TableEncoder().fit(zoned)
+    expected = TableEncoder().fit_transform(local)
+    np.testing.assert_allclose(encoder.transform(zoned), expected)
+    np.testing.assert_allclose(encoder.transform(local), expected)
+    assert expected[0].tolist() == [0, 0, 1]  # a Monday
 
 
 def test_a_few_cells_that_are_not_numbers_are_missing_with_a_warning():
     with pytest.warns(DataWarning, match=r"'x' has numbers, but also 1 other cell.*: 'abc'\.$"):
         _, features = encode([*map(str, np.arange(30) / 7), "abc"])
     assert np.isnan(features[-1, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([f"{i / 7:.3f}" for i in range(88)], "number"),
+        ([f"$ {i**2}.50" for i in range(88)], "number"),
+        ([f"{1900 + i}-01-20" for i in range(88)], "date"),
+    ],
+)
+def test_dropped_text_with_many_numbers_is_reported(values, kind):
+    table = pd.DataFrame({"v": [*values, *["b.d."] * 4, *["n.d."] * 8, *["-"] * 5]})
+    table["number"] = np.arange(len(table)) ** 2.0
+    message = (
+        f"Column 'v' was dropped as text, although 88% of its cells are {kind}s; others are such "
+        f"as 'b.d.'. Pass kinds={{'v': '{kind}'}} to use it"
+    )
+    with pytest.warns(DataWarning, match=re.escape(message)):
+        assert not TableEncoder().fit(table).summary_["v"].outputs
+    with pytest.warns(DataWarning, match="12 other cells, treated as missing"):
+        assert TableEncoder(kinds={"v": kind}).fit(table).summary_["v"].kind == kind
+
+
+def test_cells_that_are_not_numbers_are_counted_as_missing_and_reported_once():
+    column = [*map(str, np.arange(100) / 7), *["<0.5"] * 10, None, "-"]
+    with pytest.warns(DataWarning, match="10 other cells, treated as missing") as caught:
+        encoder, features = encode(column)
+    assert len(caught) == 1
+    assert encoder.summary_["x"].n_missing == np.isnan(features).sum() == 12
+    with pytest.warns(DataWarning, match="10 other cells"):
+        encoder.transform(pd.DataFrame({"x": column}))
 
 
 def test_kinds_can_be_requested():
@@ -253,6 +334,24 @@ def test_kinds_can_be_requested():
     assert encoder.summary_["age"].kind == "ignored"
     encoder = TableEncoder(kinds={"customer_id": "category"}).fit(TABLE.head(8))
     assert "customer_id=C-4007" in encoder.get_feature_names_out()
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "reason"),
+    [
+        ([f"K{i}" for i in range(80)], "category", "every value is rare"),
+        (range(80), "category", "every value is rare"),
+        (["EUR"] * 80, "category", "it is always 'EUR'"),
+        ([5.0] * 80, "number", "it is always 5"),
+        (["a"] * 78 + ["b", "c"], "category", "no two categories with at least 4 rows"),
+    ],
+)
+def test_requests_that_give_no_features_are_reported(column, kind, reason):
+    table = pd.DataFrame({"x": column, "number": np.arange(80) ** 2.0})
+    encoder = TableEncoder(kinds={"x": kind})
+    with pytest.warns(DataWarning, match=f"'x' was requested as {kind}, but {reason}"):
+        encoder.fit(table)
+    assert encoder.summary_["x"].action == f"dropped: requested as {kind}, but {reason}"
 
 
 @pytest.mark.parametrize(
@@ -411,6 +510,25 @@ def test_pipelines_are_cross_validated_and_searched():
         search = GridSearchCV(pipeline, {"tableencoder__max_categories": [4, 30]}, cv=2).fit(X, y)
     assert scores.mean() > np.mean(y == "no") + 0.05
     assert search.predict(NEW.drop(index=[0, 1])).shape == (10,)
+
+
+def test_clustering_names_the_columns_of_the_table(rng):
+    table = pd.DataFrame({
+        "size": rng.normal(size=280),
+        "visits": rng.poisson(2, 280),
+        "when": pd.date_range("2024-01-01", periods=280),
+        "plan": rng.choice(["free", "gold"], 280),
+    })  # fmt: skip
+    features = TableEncoder().set_output(transform="pandas").fit_transform(table)
+    message = (
+        r"'visits', 'when:weekday_sin', 'when:weekday_cos', 'plan=gold'.*Source columns in the "
+        r"table: 'when', 'plan'.*kinds=\{'when': 'ignore'\}"
+    )
+    with pytest.warns(DataWarning, match=message):
+        OPGDMixture(2, init="ward").fit(features)
+    numbers = features[["size", "visits"]]
+    with pytest.warns(DataWarning, match="categories or codes\\.$"):
+        OPGDMixture(2, init="ward").fit(numbers)
 
 
 def test_a_failed_fit_leaves_the_encoder_unchanged():

@@ -10,9 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 from opgd._base.estimator import restore_on_failure
 from opgd._dask.lazy import is_lazy
 from opgd._tables.cells import Cells
-from opgd._tables.columns import Column, NumberColumn
+from opgd._tables.columns import CategoryColumn, Column, NumberColumn
 from opgd._tables.duplicates import find_repeated_categories, find_repeated_numbers
-from opgd._tables.inference import KINDS, CategoryLimits, Decision, decide, drop
+from opgd._tables.inference import (
+    KINDS,
+    CategoryLimits,
+    Decision,
+    decide,
+    drop,
+    order_ambiguous_dates,
+)
 from opgd._tables.reading import (
     find_row_numbers,
     get_input_names,
@@ -53,7 +60,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds : dict, default=None
         Kinds of columns by name, where the inferred ones are not suitable: ``"category"``,
         ``"number"``, ``"date"`` or ``"ignore"``. Columns of arrays are named ``"x0"``, ``"x1"``...
-        Set it when `summary_` shows a column that is encoded in another way than you want.
+        Set it when `summary_` shows a column that is encoded in another way than you want. A column
+        that has no features as the requested kind, such as a category of which every value is rare,
+        is dropped with a warning.
     max_categories : int, default=30
         Maximum number of indicator features per column. Text with more distinct values is encoded
         only if at least half of the samples have a frequent one, and is dropped otherwise. Decrease
@@ -87,10 +96,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Warns
     -----
     DataWarning
-        If a column of numbers or dates has a few other cells, which are treated as missing, or if
-        a new table has unknown categories. These count as ``other`` if there is this category;
-        otherwise their indicators are the averages of the training samples, which favor no
-        category.
+        If a column of numbers or dates has a few other cells, which are treated as missing, if text
+        is dropped although at least half of its cells are numbers or dates, if the order of day and
+        month is not certain, or if a new table has unknown categories. These count as ``other`` if
+        there is this category; otherwise their indicators are the averages of the training samples,
+        which favor no category.
 
     See Also
     --------
@@ -99,8 +109,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     A text column is numeric or a date if at least 90 % of its cells are; numbers with leading
-    zeros, such as ZIP codes, are not. If dates such as 03/04/2024 can be read in two ways in the
-    whole column, the month comes first. Integers identify the rows if they are all different and
+    zeros, such as ZIP codes, are not. In such columns a dash is a missing cell, and "(12.50)" is
+    negative, as in accounting. If dates such as 03/04/2024 can be read in two ways in the
+    whole column, their order is that of other columns with slashes; if these do not decide, the
+    month comes first, with a warning. Integers identify the rows if they are all different and
     consecutive, or all different in a column named like ``id``. Two columns repeat each other if
     the absolute correlation is at least 0.999999, or if their categories group the samples in the
     same way.
@@ -109,7 +121,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     for it would be a linear function of the others; loadings of the others are relative to it.
 
     The month is encoded only if the dates cover at least a year: otherwise it follows from the
-    elapsed days.
+    elapsed days. Dates with a time zone, or with an offset in text, are encoded in local time, as
+    they are displayed. A table with a time zone and one without it are compared by their local
+    times.
 
     Examples
     --------
@@ -179,6 +193,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             }
             for name in set(numbered) - kinds.keys():
                 decisions[name] = drop("identifier", "it numbers the rows")
+        notes = [decision.note for decision in decisions.values() if decision.note]
+        _warn(notes + order_ambiguous_dates(decisions, columns))
         self._store(decisions, columns, n_rows)
         return self
 
@@ -208,16 +224,39 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         return encode_blocks(self._encode_floats, X, len(self.get_feature_names_out()))
 
+    def fit_transform(self, X: Any, y: Any = None) -> AnyArray:
+        """Fit the encoder, and return the encoded features of the same table.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            Table, as in `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, n_features_out)
+            Features, as returned by `transform`.
+        """
+        self.fit(X, y)
+        if is_lazy(X):
+            return self.transform(X)
+        return self._encode_rows(X, warn=False)  # fit has warned of the same cells
+
     def _encode_floats(self, X: Any) -> AnyArray:
         """Return the features of a block of Dask input as float64; the block may be empty."""
         if len(X) == 0:
             return np.empty((0, len(self.get_feature_names_out())))
         return self._encode_rows(X).astype(np.float64, copy=False)
 
-    def _encode_rows(self, X: Any) -> AnyArray:
+    def _encode_rows(self, X: Any, *, warn: bool = True) -> AnyArray:
         names = [column.name for column in self.columns_]
         cells = read_new_columns(self, to_container(X), names)
-        features = np.hstack(_encode(self.columns_, cells))
+        blocks, notes = _encode(self.columns_, cells)
+        if warn:
+            _warn(notes)
+        features = np.hstack(blocks)
         if self.fill_values_ is not None:
             features = np.where(np.isnan(features), self.fill_values_, features)
             features = features.astype(self.fill_values_.dtype, copy=False)
@@ -281,7 +320,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self, decisions: dict[str, Decision], columns: dict[str, Cells], n_rows: int
     ) -> None:
         used = {name: entry.column for name, entry in decisions.items() if entry.column is not None}
-        encoded = _encode(list(used.values()), [columns[name] for name in used])
+        encoded, notes = _encode(list(used.values()), [columns[name] for name in used])
+        _warn(notes)
         blocks = dict(zip(used, encoded, strict=True))
         for name, original in _find_repeated(decisions, blocks).items():
             decisions[name] = drop("duplicate", f"repeats {original!r}")
@@ -300,7 +340,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, entry in decisions.items():
             n_outputs = blocks[name].shape[1] if name in blocks else 0
             outputs = [next(names) for _ in range(n_outputs)]
-            n_missing = int(np.sum(columns[name].missing))
+            missing = columns[name].missing
+            if n_outputs and not isinstance(entry.column, CategoryColumn):
+                missing = np.isnan(blocks[name][:, 0])  # also cells that cannot be read
+            n_missing = int(np.sum(missing))
             entries.append(ColumnSummary(name, entry.kind, entry.action, n_missing, outputs))
         self.summary_ = TableSummary(n_rows, entries)
 
@@ -313,13 +356,16 @@ def _load_rows(X: Any) -> tuple[Any, AnyArray]:
     return sample.X, sample.positions
 
 
-def _encode(columns: list[Column], cells: list[Cells]) -> list[AnyArray]:
-    """Return the encoded columns, (n, k) each, and warn about unexpected cells."""
+def _encode(columns: list[Column], cells: list[Cells]) -> tuple[list[AnyArray], list[str]]:
+    """Return the encoded columns, (n, k) each, and notes on unexpected cells."""
     notes: list[str] = []
     blocks = [column.encode(entry, notes) for column, entry in zip(columns, cells, strict=True)]
+    return blocks, notes
+
+
+def _warn(notes: list[str]) -> None:
     for note in notes:
         warn_caller(note, DataWarning)
-    return blocks
 
 
 def _find_repeated(decisions: dict[str, Decision], blocks: dict[str, AnyArray]) -> dict[str, str]:

@@ -63,7 +63,7 @@ def test_fit_reports_the_encoding_before_it_fits(messy):
     header = next(i for i, line in enumerate(lines) if line.startswith("column "))
     assert lines[header].split() == ["column", "kind", "encoding", "missing"]
     assert len(lines) >= header + 14
-    assert "--as customer_id=category" in done.err
+    assert "--as age=ignore" in done.err
     assert run_ok(*FIT, "-o", "quiet.opgd", "--quiet").err == ""
     facts = json.loads(run_ok(*FIT, "-o", "json.opgd", "--json").out)
     assert facts["n_columns"] == 10

@@ -24,8 +24,7 @@ def check_mixture_parameters(estimator: Any) -> list[int]:
     """Check the parameters of an `OPGDMixture`; return numbers of clusters, none for "auto"."""
     if isinstance(estimator.n_clusters, str) and estimator.n_clusters != "auto":
         raise ValueError(
-            "n_clusters must be a number, several numbers or 'auto', got "
-            f"{estimator.n_clusters!r}."
+            f"n_clusters must be a number, several numbers or 'auto', got {estimator.n_clusters!r}."
         )
     several = isinstance(estimator.n_clusters, Iterable)
     values = [] if estimator.n_clusters == "auto" else [estimator.n_clusters]

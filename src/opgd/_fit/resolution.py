@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
+from opgd._tables.columns import find_source
 from opgd._utils.text import list_names
 from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
@@ -132,9 +133,23 @@ def describe_resolution(
         notes.append(
             f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
             "half the spacing of the values wide there; drop columns that are categories or "
-            "codes"
+            f"codes{_describe_sources([names[j] for j in used])}"
         )
     return notes
+
+
+def _describe_sources(names: list[str]) -> str:
+    """Return a sentence on the columns of a table that were encoded as these features, if any."""
+    found = [find_source(name.strip("'\"")) for name in names]
+    sources = list(dict.fromkeys(source for source in found if source is not None))
+    if not sources:
+        return ""
+    listed = list_names([repr(source) for source in sources])
+    return (
+        f". Source columns in the table: {listed}. To leave one out, pass "
+        f"TableEncoder(kinds={{{sources[0]!r}: 'ignore'}}), or --as {sources[0]}=ignore on the "
+        "command line"
+    )
 
 
 def leave_out_rare_values(frame: Frame, resolution: Resolution) -> Frame:

@@ -6,7 +6,7 @@ distinct value.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class WordCells:
 
 @dataclass(frozen=True)
 class DateCells:
-    """Dates and times as days since 1970 (UTC), nan where missing."""
+    """Dates and times as days since 1970, nan where missing; without their time zones."""
 
     days: FloatArray  # (n,)
 
@@ -176,10 +176,7 @@ def _read_objects(name: str, values: list[Any]) -> Cells:
 def _read_times(column: Any) -> Cells:
     """Return the cells of a column of dates, times or durations."""
     try:
-        if hasattr(column, "iloc") and str(column.dtype).startswith("datetime64"):
-            values = column.to_numpy(dtype="datetime64[us]")  # in UTC
-        else:
-            values = np.asarray(column.to_numpy())
+        values = _to_local_times(column)
     except (AttributeError, NotImplementedError, TypeError, ValueError):
         values = np.empty(0, dtype=object)
     if values.dtype.kind == "M":
@@ -189,6 +186,21 @@ def _read_times(column: Any) -> Cells:
         return NumberCells(np.where(np.isnat(values), np.nan, days))
     objects = list_values(column)
     return _read_time_objects(objects, {type(value) for value in objects})
+
+
+def _to_local_times(column: Any) -> AnyArray:
+    """Return dates, times or durations as an array; dates with a time zone in local time.
+
+    The array is empty for pyarrow dates with a time zone, which are converted one by one.
+    """
+    dtype = getattr(column, "dtype", None)
+    if getattr(dtype, "tz", None) is not None:  # pandas
+        column = column.dt.tz_localize(None)
+    elif getattr(dtype, "time_zone", None) is not None:  # polars
+        column = column.dt.replace_time_zone(None)
+    elif getattr(getattr(column, "type", None), "tz", None) is not None:
+        return np.empty(0, dtype=object)
+    return np.asarray(column.to_numpy())
 
 
 def to_days(values: AnyArray) -> FloatArray:
@@ -207,12 +219,14 @@ def _read_time_objects(values: list[Any], types: Iterable[type]) -> Cells:
 
 
 def _to_number_of_days(value: Any) -> float:
-    """Return a date as days since 1970, a duration as days, a time as days since midnight."""
+    """Return a date as days since 1970, a duration as days, a time as days since midnight.
+
+    Times with a time zone are local times.
+    """
     if is_missing_type(type(value)) or value != value:
         return np.nan
     if isinstance(value, datetime):
-        utc = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-        return float((utc - datetime(1970, 1, 1)) / timedelta(days=1))
+        return float((value.replace(tzinfo=None) - datetime(1970, 1, 1)) / timedelta(days=1))
     if isinstance(value, date):
         return float(value.toordinal() - date(1970, 1, 1).toordinal())
     if isinstance(value, time):

@@ -3,13 +3,20 @@
 The fields are plain data, so that model files can store them.
 """
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from opgd._tables.cells import Cells, DateCells, NumberCells, WordCells, read_words
-from opgd._tables.text_dates import FORMATS, find_date_format, parse_dates
+from opgd._tables.text_dates import (
+    FORMATS,
+    describe_ambiguity,
+    find_date_format,
+    is_ambiguous,
+    parse_dates,
+)
 from opgd._tables.text_numbers import (
     STYLES,
     UNITS,
@@ -26,12 +33,20 @@ BOOLEANS = {"True": 1.0, "False": 0.0}
 BINARY = {"1": "True", "0": "False"}
 CYCLES = {"hour": 24, "weekday": 7, "month": 12}
 """Cycles of dates and their lengths."""
+OUTPUT = re.compile(rf"(.+?)(=.*|:days|:({'|'.join(CYCLES)})_(sin|cos))")
+"""Names of encoded categories and dates: name of the column, and ending."""
 
 
 def quote(value: Any) -> str:
     """Return a shortened value in quotes."""
     text = str(value)
     return repr(text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…")
+
+
+def find_source(feature: str) -> str | None:
+    """Return the column of a feature named like "plan=gold" or "signup:days", None for others."""
+    found = OUTPUT.fullmatch(feature)
+    return found[1] if found else None
 
 
 class ChangedColumn(ValueError):  # noqa: N818
@@ -240,6 +255,8 @@ class DateColumn:
                 return np.full(len(cells.missing), np.nan)
             raise ChangedColumn(self.name, "dates", now)
         name = self.format or find_date_format(cells.words, cells.count_words())
+        if not self.format and is_ambiguous(cells.words):
+            notes.append(describe_ambiguity([self.name]))
         days = parse_dates(cells.words, name or next(iter(FORMATS)))
         invalid = np.isnan(days) & ~is_missing_number(cells.words)
         expected = f"dates ({self.format})" if self.format else "dates"

@@ -1,7 +1,7 @@
 """Decide how a column is encoded, from its cells in the training table."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,14 @@ from opgd._tables.columns import (
     get_position,
     quote,
 )
-from opgd._tables.text_dates import find_date_format
-from opgd._tables.text_numbers import PLAIN, find_format
+from opgd._tables.text_dates import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    describe_ambiguity,
+    find_date_format,
+    is_ambiguous,
+)
+from opgd._tables.text_numbers import MIN_SHARE, PLAIN, find_format, is_missing_number
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -34,9 +40,12 @@ FREQUENT_SHARE = 0.5
 """Share of rows in frequent categories from which text with many values is categorical."""
 WORDS_OF_TEXT = 3.0
 """Mean number of words in a cell from which text is free text."""
+REPORTED_SHARE = 0.5
+"""Share of numbers or dates from which dropping a column of text is reported."""
 DAYS_PER_YEAR = 365
 MIN_POSITIONS = 3
 """Distinct positions in a cycle; with two, sine and cosine are collinear."""
+DROPPED = "dropped: "
 AUTO_COUNT, AUTO_SHARE = 10, 0.05
 
 
@@ -48,6 +57,7 @@ class Decision:
     action: str
     column: Column | None = None
     requested: bool = False
+    note: str = ""  # what to warn of
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ class CategoryLimits:
 
 def drop(kind: str, reason: str) -> Decision:
     """Return the decision to drop a column."""
-    return Decision(kind, f"dropped: {reason}")
+    return Decision(kind, DROPPED + reason)
 
 
 def decide(name: str, cells: Cells, kind: str | None, limits: CategoryLimits) -> Decision:
@@ -95,13 +105,13 @@ def _decide_as_requested(name: str, cells: Cells, kind: str, limits: CategoryLim
     if kind == "number":
         column = NumberColumn(name)
         if isinstance(cells, WordCells):
-            found = find_format(cells.words, cells.count_words())
+            found = find_format(cells.words, cells.count_words(), min_share=0.0)
             column = column if found is None else NumberColumn(name, found.style, found.unit)
         decision = _decide_number(column, column.encode(cells, [])[:, 0], requested=True)
     elif kind == "date":
         found_format = ""
         if isinstance(cells, WordCells):
-            found_format = find_date_format(cells.words, cells.count_words()) or ""
+            found_format = find_date_format(cells.words, cells.count_words(), 0.0) or ""
         decision = _decide_date(DateColumn(name, found_format), cells)
     else:
         words = cells
@@ -110,7 +120,22 @@ def _decide_as_requested(name: str, cells: Cells, kind: str, limits: CategoryLim
         if not isinstance(words, WordCells):
             raise ValueError(f"Column {name!r} has dates, which cannot be encoded as a category.")
         decision = _decide_category(name, words, limits)
-    return Decision(decision.kind, decision.action, decision.column, requested=True)
+    if decision.column is None:
+        return _refuse_request(name, kind, decision)
+    return replace(decision, requested=True)
+
+
+def _refuse_request(name: str, kind: str, decision: Decision) -> Decision:
+    """Return the decision to drop a column that would have no features as the requested kind."""
+    found = decision.action.removeprefix(DROPPED)
+    reasons = {
+        "constant": f"it is {found}",
+        "empty": f"it has {found}",
+        "identifier": "every value is rare",
+    }
+    reason = reasons.get(decision.kind, found)
+    note = f"Column {name!r} was requested as {kind}, but {reason}. The column was dropped."
+    return replace(drop(decision.kind, f"requested as {kind}, but {reason}"), note=note)
 
 
 # numbers and dates
@@ -155,6 +180,28 @@ def _decide_date(column: DateColumn, cells: Cells) -> Decision:
     return Decision("date", action, DateColumn(column.name, column.format, origin, cycles))
 
 
+def order_ambiguous_dates(decisions: dict[str, Decision], columns: dict[str, Cells]) -> list[str]:
+    """Read ambiguous dates in text in the order of the other dates of the table.
+
+    If there are no others, or in different orders, the month comes first; return notes on these.
+    """
+    ambiguous, orders = [], set()
+    for name, decision in decisions.items():
+        cells = columns[name]
+        if isinstance(decision.column, DateColumn) and isinstance(cells, WordCells):
+            order = decision.column.format
+            if order == MONTH_FIRST and is_ambiguous(cells.words):
+                ambiguous.append(name)
+            elif order in (MONTH_FIRST, DAY_FIRST):
+                orders.add(order)
+    if orders == {DAY_FIRST}:
+        for name in ambiguous:
+            decision = _decide_date(DateColumn(name, DAY_FIRST), columns[name])
+            decisions[name] = replace(decision, requested=decisions[name].requested)
+    known = len(orders) == 1
+    return [describe_ambiguity(ambiguous)] if ambiguous and not known else []
+
+
 def _varies(days: FloatArray, cycle: str) -> bool:
     """Return whether a cycle varies; within a year, the month follows from the elapsed days."""
     if cycle == "month" and np.ptp(days) < DAYS_PER_YEAR:
@@ -170,19 +217,51 @@ def _format_day(days: float) -> str:
 
 
 def _decide_words(name: str, cells: WordCells, limits: CategoryLimits) -> Decision:
+    if cells.declared or set(cells.words) <= set(BOOLEANS):
+        return _decide_category(name, cells, limits)
+    column = _find_parser(name, cells, MIN_SHARE)
+    if isinstance(column, NumberColumn):
+        decision = _decide_number(column, column.encode(cells, [])[:, 0])
+        if decision.kind != "constant" or not is_missing_number(cells.words).any():
+            return decision  # "1" and "-" are two categories
+    if isinstance(column, DateColumn):
+        return _decide_date(column, cells)
     counts = cells.count_words()
-    if not cells.declared and not set(cells.words) <= set(BOOLEANS):
-        found = find_format(cells.words, counts)
-        if found is not None:
-            column = NumberColumn(name, found.style, found.unit)
-            return _decide_number(column, column.encode(cells, [])[:, 0])
-        found_date = find_date_format(cells.words, counts)
-        if found_date is not None:
-            return _decide_date(DateColumn(name, found_date), cells)
-        frequent = counts[counts >= limits.min_count].sum() / counts.sum()
-        if len(counts) > limits.max_categories and frequent < FREQUENT_SHARE:
-            return _drop_text(cells)
-    return _decide_category(name, cells, limits)
+    frequent = counts[counts >= limits.min_count].sum() / counts.sum()
+    if len(counts) > limits.max_categories and frequent < FREQUENT_SHARE:
+        decision = _drop_text(cells)
+    else:
+        decision = _decide_category(name, cells, limits)
+    if decision.column is None:
+        decision = replace(decision, note=_describe_dropped(name, cells, decision.kind))
+    return decision
+
+
+def _find_parser(name: str, cells: WordCells, min_share: float) -> NumberColumn | DateColumn | None:
+    """Return the column that reads at least a share of the cells as numbers or dates, or None."""
+    counts = cells.count_words()
+    if found := find_format(cells.words, counts, min_share):
+        return NumberColumn(name, found.style, found.unit)
+    if found_date := find_date_format(cells.words, counts, min_share):
+        return DateColumn(name, found_date)
+    return None
+
+
+def _describe_dropped(name: str, cells: WordCells, kind: str) -> str:
+    """Return a note on dropped text if many of its cells are numbers or dates."""
+    column = _find_parser(name, cells, REPORTED_SHARE)
+    if column is None:
+        return ""
+    known = np.isfinite(column.encode(cells, [])[:, 0])
+    other = ~np.append(is_missing_number(cells.words), True)[cells.codes] & ~known
+    share = known.sum() / (known | other).sum()
+    example = quote(cells.words[cells.codes[np.argmax(other)]])
+    readable = "number" if isinstance(column, NumberColumn) else "date"
+    return (
+        f"Column {name!r} was dropped as {kind}, although {share:.0%} of its cells are "
+        f"{readable}s; others are such as {example}. Pass kinds={{{name!r}: {readable!r}}} to use "
+        f"it (on the command line: --as {name}={readable})."
+    )
 
 
 def _drop_text(cells: WordCells) -> Decision:

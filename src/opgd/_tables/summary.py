@@ -22,7 +22,7 @@ class ColumnSummary:
     action : str
         How the column is encoded, or why it was dropped.
     n_missing : int
-        Number of missing cells.
+        Number of missing cells; in columns of numbers or dates also other cells.
     outputs : list of str
         Names of the encoded columns; empty if the column was dropped.
     """

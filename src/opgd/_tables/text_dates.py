@@ -1,10 +1,12 @@
 """Dates in text, in one format per column."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
+from opgd._tables.text_numbers import MIN_SHARE, is_missing_number
+from opgd._utils.text import list_names
 from opgd.core.types import FloatArray, IntArray
 
 ISO = re.compile(
@@ -22,14 +24,17 @@ FORMATS = {
     "month-name day, year": "%b %d, %Y",
 }
 """Formats by name, as of `strptime`; the first is ISO 8601, with an optional time."""
+MONTH_FIRST, DAY_FIRST = "month/day/year", "day/month/year"
 SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}", re.ASCII)
 TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$", re.ASCII)
-MIN_SHARE = 0.9
 EPOCH = datetime(1970, 1, 1)
 
 
 def parse_date(word: str, name: str) -> float:
-    """Return the days since 1970 (UTC) of a date in this format, nan for other text."""
+    """Return the days since 1970 of a date in this format, nan for other text.
+
+    An offset such as +01:00 is dropped, so that times are those that are written.
+    """
     try:
         if not FORMATS[name]:
             if not ISO.fullmatch(word):
@@ -45,9 +50,7 @@ def parse_date(word: str, name: str) -> float:
             moment = datetime.strptime(word, pattern)
     except ValueError:
         return np.nan
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return float((moment - EPOCH) / timedelta(days=1))
+    return float((moment.replace(tzinfo=None) - EPOCH) / timedelta(days=1))
 
 
 def parse_dates(words: list[str], name: str) -> FloatArray:
@@ -55,20 +58,42 @@ def parse_dates(words: list[str], name: str) -> FloatArray:
     return np.array([parse_date(word, name) for word in words], dtype=np.float64)
 
 
-def find_date_format(words: list[str], counts: IntArray) -> str | None:
-    """Return the name of the format of almost all cells, or None.
+def find_date_format(
+    words: list[str], counts: IntArray, min_share: float = MIN_SHARE
+) -> str | None:
+    """Return the name of the format of at least a share of the cells, or None.
 
-    If 03/04/2024 can be read in two ways in the whole column, the month comes first.
+    If the whole column can be read in two ways (`is_ambiguous`), the month comes first.
     """
-    if not words or counts[[bool(SHAPE.match(word)) for word in words]].sum() < (
-        MIN_SHARE * counts.sum()
+    expected = ~is_missing_number(words)
+    n_cells = counts[expected].sum()
+    if not n_cells or counts[[bool(SHAPE.match(word)) for word in words]].sum() < (
+        min_share * n_cells
     ):
         return None
     best, best_share = None, 0.0
     for name in FORMATS:
-        share = counts[np.isfinite(parse_dates(words, name))].sum() / counts.sum()
+        share = counts[np.isfinite(parse_dates(words, name))].sum() / n_cells
         if share > best_share:
             best, best_share = name, share
         if share == 1.0:
             break
-    return best if best_share >= MIN_SHARE else None
+    return best if best_share >= min_share else None
+
+
+def is_ambiguous(words: list[str]) -> bool:
+    """Return whether dates such as 03/04/2024 can be read in two ways in the whole column."""
+    first, second = parse_dates(words, MONTH_FIRST), parse_dates(words, DAY_FIRST)
+    both = np.isfinite(first)
+    return np.array_equal(both, np.isfinite(second)) and bool(np.any(first[both] != second[both]))
+
+
+def describe_ambiguity(names: list[str]) -> str:
+    """Return a note on columns of ambiguous dates, which are read with the month first."""
+    one = len(names) == 1
+    return (
+        f"{'Column' if one else 'Columns'} {list_names([repr(name) for name in names])} "
+        f"{'has' if one else 'have'} dates that can be read in two ways; {MONTH_FIRST} is assumed. "
+        "If the day comes first, convert them before, for example with "
+        "pandas.to_datetime(..., dayfirst=True)."
+    )

@@ -1,4 +1,4 @@
-"""Numbers in text: "1.5", "1,234", "21%", "$5", "1,5"."""
+"""Numbers in text: "1.5", "1,234", "21%", "$5", "1,5", "(12.50)"."""
 
 import re
 from dataclasses import dataclass
@@ -15,9 +15,11 @@ COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?|[+-]?\d+", re.ASCII)
 GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?", re.ASCII)
 CODE = re.compile(r"0\d+", re.ASCII)
 """Digits with a leading zero, such as ZIP codes; a column that has some is not numeric."""
-MISSING_NUMBER = "none"
+MISSING_NUMBERS = ("none", "-", "\N{EN DASH}", "\N{EM DASH}")
+"""Text that stands for a missing number, in lower case, although it can be a category."""
+MINUS = "\N{MINUS SIGN}"
 MIN_SHARE = 0.9
-"""Share of the cells that must be numbers; the others are treated as missing."""
+"""Share of the cells that must be numbers or dates; the others are treated as missing."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class NumberFormat:
 
     def parse(self, word: str) -> float:
         """Return the number, nan if the text has another format."""
-        body = word
+        body = normalize_sign(word)
         if self.unit:
-            body = strip_unit(word, self.unit)
+            body = normalize_sign(strip_unit(body, self.unit))
         if not body or not STYLES[self.style].fullmatch(body):
             return np.nan
         if "comma" in self.style:
@@ -55,6 +57,13 @@ STYLES = {"plain": PLAIN, "grouped": GROUPED, "comma": COMMA, "grouped comma": G
 FORMATS = [NumberFormat(style, unit) for unit in ("", *UNITS) for style in STYLES]
 
 
+def normalize_sign(word: str) -> str:
+    """Return text with an ASCII minus; negative numbers of accountants are in parentheses."""
+    if word[:1] == "(" and word[-1:] == ")":
+        word = "-" + word[1:-1].strip()
+    return word.replace(MINUS, "-")
+
+
 def strip_unit(word: str, unit: str) -> str:
     """Return the number in text such as "21 %", "-$5" or "5 €"; empty without the unit."""
     sign = word[:1] if word[:1] in ("+", "-") else ""
@@ -75,11 +84,15 @@ def parse_words(words: list[str], number_format: NumberFormat) -> FloatArray:
 
 def is_missing_number(words: list[str]) -> AnyArray:
     """Return a mask of words that stand for a missing number although they can be categories."""
-    return np.array([word.lower() == MISSING_NUMBER for word in words], dtype=bool)
+    return np.array([word.lower() in MISSING_NUMBERS for word in words], dtype=bool)
 
 
-def find_format(words: list[str], counts: IntArray) -> NumberFormat | None:
-    """Return the format of almost all cells, or None; `counts` has the cells of each word.
+def find_format(
+    words: list[str], counts: IntArray, min_share: float = MIN_SHARE
+) -> NumberFormat | None:
+    """Return the format of at least a share of the cells, or None.
+
+    `counts` has the number of cells of each word.
 
     Simple formats are preferred: "1,234" is a number with thousands unless another cell, such
     as "1,5", shows that its comma is a decimal one.
@@ -97,4 +110,4 @@ def find_format(words: list[str], counts: IntArray) -> NumberFormat | None:
             best, best_share = candidate, share
         if share == 1.0:
             break
-    return best if best_share >= MIN_SHARE else None
+    return best if best_share >= min_share else None

@@ -183,9 +183,9 @@ def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
     n_features = count_noun(len(encoder.get_feature_names_out()), "feature")
     terminal.note(f"{count_noun(len(summary), 'column')}, encoded as {n_features}:")
     terminal.show(str(summary))
-    dropped = [entry.column for entry in summary if not entry.outputs and entry.kind != "ignored"]
-    if dropped:
-        example = shlex.quote(f"{sanitize(dropped[0], 200)}=category")
+    if any(not entry.outputs and entry.kind != "ignored" for entry in summary):
+        used = next(entry.column for entry in summary if entry.outputs)
+        example = shlex.quote(f"{sanitize(used, 200)}=ignore")
         terminal.note(f"Change the kind of a column with --as, for example --as {example}")
 
 
