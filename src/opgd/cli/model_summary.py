@@ -6,7 +6,8 @@ from rich.console import Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from opgd.cli.console import Terminal, list_names, sanitize
+from opgd._tables.summary import TableSummary
+from opgd.cli.console import Terminal, list_names, make_console, sanitize
 
 MAX_CLASSES = 12
 SETTINGS = ["shrinkage", "ridge", "n_subclasses", "covariance_type"]
@@ -53,17 +54,22 @@ def collect_facts(
     return facts | {"training": training, "imputation": fill_values}
 
 
-def print_facts(facts: dict[str, Any], terminal: Terminal, table: str = "") -> None:
+def print_facts(
+    facts: dict[str, Any], terminal: Terminal, table: TableSummary | None = None
+) -> None:
     """Print the facts about a model as JSON or as a two-column table.
 
-    `table` describes the columns that an encoder takes, as text.
+    `table` describes the columns that an encoder takes.
     """
     grid = Grid.grid(padding=(0, 2))
     grid.title, grid.title_justify = Text(f"Model {facts['model']}", style="bold"), "left"
     for key, value in _format_lines(facts):
         grid.add_row(Text(key, style="cyan"), Text(value))
-    page = Group(grid, Text(f"\n{table}")) if table else grid
-    terminal.print_result(facts, page)
+    if table is None:
+        terminal.print_result(facts, grid)
+    else:
+        text = Text(f"\n{table.to_text(make_console().width)}")
+        terminal.print_result(facts, Group(grid, text))
 
 
 def _collect_used(estimator: Any, encoder: Any) -> dict[str, Any]:

@@ -13,7 +13,14 @@ from sklearn.pipeline import Pipeline
 from opgd._tables.columns import NumberColumn
 from opgd._tables.inference import KINDS
 from opgd._tables.reading import read_new_columns
-from opgd.cli.console import Terminal, count_noun, list_rows, quote, sanitize
+from opgd.cli.console import (
+    Terminal,
+    count_noun,
+    list_rows,
+    make_console,
+    quote,
+    sanitize,
+)
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.encode import check_classes, encode_groups, encode_labels, encode_numbers
 from opgd.cli.tables.frames import pop_frame
@@ -172,7 +179,7 @@ def show_encoding(training: Training, terminal: Terminal) -> None:
     }
     dropped = f", {training.n_left_out} dropped" if training.n_left_out else ""
     title = f"{facts['rows']} rows{dropped}, {len(summary)} columns, {facts['features']} features"
-    terminal.print_result(facts, Text(f"{title}\n{summary}"))
+    terminal.print_result(facts, Text(f"{title}\n{summary.to_text(make_console().width)}"))
 
 
 def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
@@ -182,7 +189,7 @@ def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
         return
     n_features = count_noun(len(encoder.get_feature_names_out()), "feature")
     terminal.note(f"{count_noun(len(summary), 'column')}, encoded as {n_features}:")
-    terminal.show(str(summary))
+    terminal.show(summary)
     dropped = [entry.column for entry in summary if not entry.outputs and entry.kind != "ignored"]
     if dropped:
         example = shlex.quote(f"{sanitize(dropped[0], 200)}=category")
