@@ -147,7 +147,10 @@ def test_bad_calls_are_refused_in_words(arguments, words, bad_files):
     assert_call_refused(arguments, words, bad_files)
 
 
-def test_fit_and_info_name_the_selected_model(files):
+def test_fit_and_info_name_the_selected_model(files, capsys):
+    from opgd.cli.console import Terminal
+    from opgd.cli.model_summary import print_facts
+
     printed = run_ok(
         "fit", "train.csv", "-t", "kind", "--cv", 3, "--subclasses", 1, "-o", "cv.opgd"
     )
@@ -156,6 +159,16 @@ def test_fit_and_info_name_the_selected_model(files):
     for page in (printed.out, run_ok("info", "cv.opgd").out):
         assert facts["method"] in " ".join(page.split())
         assert facts["selection"]["trade_off"] in " ".join(page.split())
+        assert describe_errors(facts["selection"]) in " ".join(page.split())
+    facts["selection"] |= {"one_se": "LDA, 1 component", "one_se_error": 0.1}
+    print_facts(facts, Terminal())
+    phrase = "--rule one-se would select LDA, 1 component: held-out error 0.100"
+    assert phrase in " ".join(capsys.readouterr().out.split())
+
+
+def describe_errors(selection):
+    held_out = f"{selection['error']:.3f} on held-out rows"
+    return f"{held_out}, {selection['corrected_error']:.3f} corrected for the selection"
 
 
 def test_rule_selects_the_simplest_model_within_one_standard_error(files):

@@ -134,7 +134,7 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     settings = [f"{key} {value}" for key, value in facts["settings"].items()]
     if settings and "selection" not in facts:  # the name of a selected model has them
         lines.append(("settings", sanitize(", ".join(settings), 200)))
-    lines += _format_errors(training) + _format_selection(facts)
+    lines += _format_errors(facts) + _format_selection(facts)
     if facts["imputation"] is not None:
         lines.append(("missing cells", "filled with values from the training rows"))
     if facts.get("converged") is False:
@@ -190,12 +190,17 @@ def _format_shares(facts: dict[str, Any]) -> str:
     return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gain)"
 
 
-def _format_errors(training: dict[str, Any]) -> list[tuple[str, str]]:
+def _format_errors(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = []
+    training, selection = facts["training"], facts.get("selection", {})
     if isinstance(error := training.get("error"), float):
         baseline = training.get("largest_class_error")
         hint = f" (largest class only: {baseline:.3f})" if isinstance(baseline, float) else ""
-        lines.append(("error", f"{error:.3f}{hint}"))
+        text = f"{error:.3f}"
+        if error == selection.get("corrected_error"):
+            held_out = f"{selection['error']:.3f} on held-out rows"
+            text = f"{held_out}, {text} corrected for the selection"
+        lines.append(("error", text + hint))
     if isinstance(loss := training.get("log_loss"), float):
         lines.append(("log-loss", f"{loss:.3f}"))
     if lines and "estimated_by" in training:
@@ -209,8 +214,8 @@ def _format_selection(facts: dict[str, Any]) -> list[tuple[str, str]]:
     selection = facts["selection"]
     lines = [("fewer components", selection["trade_off"])]
     if selection["one_se"] not in (None, facts["method"]):
-        simplest = f"{selection['one_se']}: error {selection['one_se_error']:.3f}"
-        lines.append(("--rule one-se", simplest))
+        error = f"held-out error {selection['one_se_error']:.3f}"
+        lines.append(("--rule one-se", f"would select {selection['one_se']}: {error}"))
     return lines
 
 
