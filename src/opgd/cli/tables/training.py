@@ -1,6 +1,7 @@
 """Prepare tables for fitting: select and encode columns, and fill or drop missing cells."""
 
 import shlex
+from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from opgd._tables.columns import NumberColumn
 from opgd._tables.inference import KINDS
 from opgd._tables.reading import read_new_columns
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.cli.console import (
     Terminal,
     count_noun,
@@ -239,8 +241,23 @@ def _encode_target(
         raise BadInput(f"Column {quote(selection.target)} of {table.source} has no labels.")
     if missing.any():
         terminal.note(f"Dropped {count_noun(int(missing.sum()), 'row')} without a label.")
+        _warn_about_words(selection.target, labels[missing])
     check_classes(selection.target, labels[~missing])
     return labels, ~missing
+
+
+def _warn_about_words(target: str, labels: AnyArray) -> None:
+    """Warn if missing labels are words, which may be meant as a class among other words."""
+    if labels.dtype != object:
+        return
+    counts = Counter(word for word in labels.tolist() if word)
+    if counts:
+        words = ", ".join(f"{quote(word)} ({count_noun(n, 'row')})" for word, n in counts.items())
+        warn_caller(
+            f"Column {quote(target)} has labels that were read as missing: {words}. If such a "
+            "label is a class, rename it in the table.",
+            DataWarning,
+        )
 
 
 def find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
