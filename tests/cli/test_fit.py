@@ -130,7 +130,9 @@ BAD_CALLS = [
     (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "(5), got 9"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "2", "--ridge", "7"], ["ridge"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--ridge", "-1"], ["--ridge must", "-1"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--shrinkage", "auto,3"], ["--shrinkage must"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--subclasses", "0"], ["--subclasses must"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--cv", "1"], ["--cv"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--impute", "zero"], ["--impute", "median"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--ignore", "hu"], ["'hu'", "--ignore"]),
@@ -145,6 +147,14 @@ BAD_CALLS = [
 @pytest.mark.parametrize(("arguments", "words"), BAD_CALLS, ids=join_words)
 def test_bad_calls_are_refused_in_words(arguments, words, bad_files):
     assert_call_refused(arguments, words, bad_files)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--shrinkage", "3"), ("--ridge", "nan"), ("--covariance", "diagg"), ("--subclasses", "0")],
+)
+def test_settings_are_checked_before_the_table_is_read(option, files):
+    assert_refused(run("fit", "none.csv", "-t", "kind", "-o", "x", *option), [option[0]])
 
 
 def test_fit_and_info_name_the_selected_model(files, capsys):
