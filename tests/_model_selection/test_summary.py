@@ -65,14 +65,26 @@ def test_one_se_is_the_model_that_the_rule_selects(model):
 def test_fewest_components_within_one_standard_error_are_named():
     summary = make_summary([0.2, 0.105, 0.103, 0.1], [1, 2, 3, 4], 3)
     assert summary.simpler.n_components == 2
-    expected = "2 of 4 components: error 0.105 instead of 0.100, within one standard error."
+    expected = (
+        "2 of 4 components: held-out error 0.105 instead of 0.100, within one standard error."
+    )
     assert summary.trade_off == expected
 
 
 def test_cost_of_fewer_components_is_named_where_it_is_large():
     summary = make_summary([0.2, 0.15, 0.1], [1, 2, 3], 2)
     assert summary.simpler is None
-    assert summary.trade_off.startswith("2 of 3 components: error 0.150 instead of 0.100, more")
+    assert summary.trade_off.startswith(
+        "2 of 3 components: held-out error 0.150 instead of 0.100, more"
+    )
+
+
+def test_each_error_has_its_scale():
+    text = str(make_summary([0.105, 0.2, 0.1], [1, 2, 3], 2, corrected_error=0.123))
+    assert "0.100 ± 0.010 on held-out samples, 0.123 corrected for the selection" in text
+    assert 'rule="one_se"     would select OPGD, 1 component' in text
+    assert "held-out error 0.105" in text
+    assert "selects the same model" in str(make_summary([0.105, 0.2, 0.1], [1, 2, 3], 0))
 
 
 def test_one_component_has_nothing_simpler():

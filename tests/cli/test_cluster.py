@@ -12,6 +12,9 @@ BAD_CALLS = [
     (["cluster", "train.csv", "-k", "3"], ["--output"]),
     (["cluster", "train.csv", "--ignore", "kind", "-k", "many", "-o", "x"], ["-k", "'many'"]),
     (["cluster", "train.csv", "--ignore", "kind", "-k", "500", "-o", "x"], ["-k", "89 rows"]),
+    (["cluster", "none.csv", "-k", "2,0", "-o", "x"], ["-k must be at least 1, got 0"]),
+    (["cluster", "none.csv", "--criterion", "bicc", "-o", "x"], ["--criterion", "'bicc'"]),
+    (["cluster", "none.csv", "--covariance", "diagg", "-o", "x"], ["--covariance", "'diagg'"]),
     (["cluster", "train.csv", "--ignore", "kind", "--merge", "yes", "-o", "x"], ["--merge"]),
 ]  # fmt: skip
 

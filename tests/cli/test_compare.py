@@ -1,11 +1,13 @@
 """opgd compare."""
 
+import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from opgd.inspection.comparison import summarize_methods
 from tests.cli.helpers import assert_call_refused, assert_refused, join_words, run, run_ok
 
 
@@ -80,6 +82,18 @@ def test_a_budget_leaves_out_splits(call):
     done = run_ok(*call, "--methods", "random forest,LDA", "--budget", 0.001, "--json")
     rows = {row["method"]: row for row in json.loads(done.out)["methods"]}
     assert rows["random forest"]["skipped"] == 2
+
+
+@pytest.mark.parametrize(("errors", "partial"), [([0.1, 0.2], False), ([0.1, None], True)])
+def test_means_over_fewer_splits_have_a_footnote(errors, partial):
+    from rich.console import Console
+
+    from opgd.cli.comparison_page import make_comparison_page
+
+    table = {"method": ["LDA", "LDA", "slow", "slow"], "error": [0.1, 0.3, *errors]}
+    console = Console(file=io.StringIO(), width=300)
+    console.print(make_comparison_page(summarize_methods(table), ""))
+    assert ("means are over fewer splits" in console.file.getvalue()) == partial
 
 
 BAD_CALLS = [

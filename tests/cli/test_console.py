@@ -77,6 +77,21 @@ def test_the_bar_counts_and_is_no_part_of_the_model(files, monkeypatch):
     save_model(model, "watched.opgd")  # a callback would be left out with a warning
 
 
+@pytest.mark.parametrize("width", [60, 80, 130])
+def test_tables_of_columns_fit_the_width(width, files, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    cities = [f"city number {i % 12}" for i in range(178)]
+    wine(city=cities, gap=[None, *range(177)]).to_csv("own.csv", index=False)
+    dry = run_ok("fit", "own.csv", "-t", "kind", "--dry-run").out.splitlines()[1:]
+    fitted = fit("own.csv").err.splitlines()[1:]
+    printed = run_ok("info", "own.opgd").out.splitlines()
+    assert max(map(len, dry)) == width
+    assert dry == fitted[: len(dry)] == printed[-len(dry) :]
+    assert dry[0].split() == ["column", "kind", "encoding", "missing"]
+    assert len(dry) == 1 + 7
+    assert "(reference city" in "".join(dry)
+
+
 HOSTILE = "\x1b[31m\x1b]0;title\x07\x9b2J\u202e\r\x7f\u2028"
 """Sequences that color, set the title, clear the screen, or reverse and break lines."""
 

@@ -130,7 +130,9 @@ BAD_CALLS = [
     (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "(5), got 9"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "2", "--ridge", "7"], ["ridge"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--ridge", "-1"], ["--ridge must", "-1"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--shrinkage", "auto,3"], ["--shrinkage must"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--subclasses", "0"], ["--subclasses must"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--cv", "1"], ["--cv"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--impute", "zero"], ["--impute", "median"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--ignore", "hu"], ["'hu'", "--ignore"]),
@@ -147,7 +149,18 @@ def test_bad_calls_are_refused_in_words(arguments, words, bad_files):
     assert_call_refused(arguments, words, bad_files)
 
 
-def test_fit_and_info_name_the_selected_model(files):
+@pytest.mark.parametrize(
+    "option",
+    [("--shrinkage", "3"), ("--ridge", "nan"), ("--covariance", "diagg"), ("--subclasses", "0")],
+)
+def test_settings_are_checked_before_the_table_is_read(option, files):
+    assert_refused(run("fit", "none.csv", "-t", "kind", "-o", "x", *option), [option[0]])
+
+
+def test_fit_and_info_name_the_selected_model(files, capsys):
+    from opgd.cli.console import Terminal
+    from opgd.cli.model_summary import print_facts
+
     printed = run_ok(
         "fit", "train.csv", "-t", "kind", "--cv", 3, "--subclasses", 1, "-o", "cv.opgd"
     )
@@ -156,6 +169,16 @@ def test_fit_and_info_name_the_selected_model(files):
     for page in (printed.out, run_ok("info", "cv.opgd").out):
         assert facts["method"] in " ".join(page.split())
         assert facts["selection"]["trade_off"] in " ".join(page.split())
+        assert describe_errors(facts["selection"]) in " ".join(page.split())
+    facts["selection"] |= {"one_se": "LDA, 1 component", "one_se_error": 0.1}
+    print_facts(facts, Terminal())
+    phrase = "--rule one-se would select LDA, 1 component: held-out error 0.100"
+    assert phrase in " ".join(capsys.readouterr().out.split())
+
+
+def describe_errors(selection):
+    held_out = f"{selection['error']:.3f} on held-out rows"
+    return f"{held_out}, {selection['corrected_error']:.3f} corrected for the selection"
 
 
 def test_rule_selects_the_simplest_model_within_one_standard_error(files):

@@ -127,7 +127,7 @@ def test_classes_can_be_weighted(files):
 
 
 BAD_CALLS = [
-    (["predict", "train.csv", "new.csv"], ["Cannot load 'train.csv'"]),
+    (["predict", "train.csv", "new.csv"], ["not a model file", "first argument"]),
     (["predict", "none.opgd", "new.csv"], ["none.opgd", "no such file"]),
     (["predict", "model.opgd", "lacking.csv"], ["no column 'hue'"]),
     (["predict", "model.opgd", "new.csv", "-o", "x.xlsx"], [".csv, .tsv or .parquet"]),

@@ -42,7 +42,9 @@ def unpack(stream: BinaryIO, size: int) -> tuple[dict[str, Any], dict[str, AnyAr
     start = stream.read(8)
     length = int.from_bytes(start, "little")
     if size < 8 or len(start) < 8 or length > min(MAX_HEADER, size):
-        raise InvalidContent("the file is not a safetensors file, or is truncated")
+        raise InvalidContent(
+            "it is not a model file, as opgd fit and save_model write it, or is truncated"
+        )
     header = stream.read(length)
     if 8 + length > size or len(header) < length:
         raise InvalidContent("the file is truncated")

@@ -78,34 +78,38 @@ class SelectionSummary:
         known = np.isfinite(best.standard_error)  # from several splits
         if self.simpler is not None:
             return (
-                f"{self.simpler.n_components} of {count}: error {self.simpler.error:.3f} instead "
-                f"of {best.error:.3f}{', within one standard error' if known else ''}."
+                f"{self.simpler.n_components} of {count}: held-out error {self.simpler.error:.3f} "
+                f"instead of {best.error:.3f}{', within one standard error' if known else ''}."
             )
         fewer = [row for row in self.by_components if row.n_components < best.n_components]
         if not fewer:
             return f"No model with fewer than {count} was compared."
         cost = min(fewer, key=lambda row: (row.error, row.n_components))
         return (
-            f"{cost.n_components} of {count}: error {cost.error:.3f} instead of "
+            f"{cost.n_components} of {count}: held-out error {cost.error:.3f} instead of "
             f"{best.error:.3f}{', more than one standard error higher' if known else ''}."
         )
 
     def _facts(self) -> list[tuple[str, str]]:
         best = self.selected
         calibration = f"temperature {self.temperature:.3g}, background {self.background:.2g}"
-        corrected = f"corrected for the selection: {self.corrected_error:.3f}"
+        error = f"{_format_number(best.error, best.standard_error)} on held-out samples"
+        corrected = f"{self.corrected_error:.3f} corrected for the selection"
         splits = f"{self.n_splits} split{'s' if self.n_splits != 1 else ''}"
-        simplest = self.one_se
-        one_se = [] if simplest is None else [f"{simplest.model}: error {simplest.error:.3f}"]
         return [
             ("model", self.model),
-            ("error", f"{_format_number(best.error, best.standard_error)}; {corrected}"),
+            ("error", f"{error}, {corrected}"),
             ("log-loss", _format_number(best.log_loss, best.log_loss_standard_error)),
             ("calibration", calibration),
             ("fewer components", self.trade_off),
-            *((RULE, text) for text in one_se),
+            *([] if self.one_se is None else [(RULE, self._describe_one_se(self.one_se))]),
             ("compared", f"{self.n_models} models on {splits}"),
         ]
+
+    def _describe_one_se(self, simplest: Candidate) -> str:
+        if simplest is self.selected:
+            return "selects the same model"
+        return f"would select {simplest.model}: held-out error {simplest.error:.3f}"
 
     def _rows(self) -> list[list[str]]:
         rows = _thin(self.by_components, self.selected.n_components)

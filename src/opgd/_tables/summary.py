@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-MAX_WIDTH = 60
+MAX_NAME, MAX_ENCODING, MIN_ENCODING = 30, 60, 8
+"""Limits of the widths of columns, in characters."""
+MIN_LIST = 20
+"""Minimum number of characters of a list of categories, before what follows it is cut."""
 
 
 @dataclass(frozen=True)
@@ -61,30 +64,31 @@ class TableSummary:
         """Number of missing cells in all columns that are used."""
         return sum(entry.n_missing for entry in self.columns if entry.outputs)
 
-    def list_cells(self) -> list[tuple[str, str, str, str]]:
+    def list_cells(
+        self, max_name: int = MAX_NAME, max_encoding: int = MAX_ENCODING
+    ) -> list[tuple[str, str, str, str]]:
         """Return the cells of the printed table, without its header."""
         return [
             (
-                _shorten(entry.column, 30),
+                _shorten(entry.column, max_name),
                 entry.kind,
-                _shorten(entry.action, MAX_WIDTH),
+                _shorten_action(entry.action, max_encoding),
                 str(entry.n_missing) if entry.n_missing else "",
             )
             for entry in self.columns
         ]
 
+    def to_text(self, width: int) -> str:
+        """Return the table as text whose lines have at most `width` characters, from 50 on."""
+        max_name = min(MAX_NAME, width // 3)
+        rows = [HEADER, *self.list_cells(max_name)]
+        others = sum(max(len(row[j]) for row in rows) + 2 for j in (0, 1, 3))
+        max_encoding = max(MIN_ENCODING, width - others)
+        return _join([HEADER, *self.list_cells(max_name, max_encoding)])
+
     def __str__(self) -> str:
         """Return the table as text."""
-        rows = [HEADER, *self.list_cells()]
-        widths = [max(len(row[j]) for row in rows) for j in range(len(HEADER))]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if j == len(HEADER) - 1 else cell.ljust(width)
-                for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join(lines)
+        return _join([HEADER, *self.list_cells()])
 
     def __repr__(self) -> str:
         """Return the table as text."""
@@ -101,6 +105,31 @@ class TableSummary:
 
 
 HEADER = ("column", "kind", "encoding", "missing")
+
+
+def _join(rows: list[tuple[str, str, str, str]]) -> str:
+    """Return lines of aligned cells."""
+    widths = [max(len(row[j]) for row in rows) for j in range(len(HEADER))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if j == len(HEADER) - 1 else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _shorten_action(text: str, width: int) -> str:
+    """Return an action of limited length; a list of categories is cut before its reference."""
+    categories, mark, tail = text.partition(" (reference ")
+    if not mark or len(text) <= width:
+        return _shorten(text, width)
+    reference, separator, _ = tail.partition("); ")
+    if separator and width - len(mark + tail) < MIN_LIST:
+        tail = f"{reference}{separator}…"
+    n_left = max(width - len(mark + tail), 1)
+    return _shorten(_shorten(categories, n_left) + mark + tail, width)
 
 
 def _shorten(text: str, width: int) -> str:

@@ -11,6 +11,11 @@ NOTE = (
     "the same splits (corrected resampled t) contains 0. balanced: balanced accuracy."
 )
 
+NOTE_ON_SPLITS = (
+    "skipped, failed: means are over fewer splits, so that they cannot be compared with the other "
+    "means; differences are on the splits that the method and the best have in common."
+)
+
 
 def make_comparison_page(summaries: list[Any], title: str) -> Any:
     """Return a printable table of methods, the best first, with the best ones marked by a star."""
@@ -20,7 +25,13 @@ def make_comparison_page(summaries: list[Any], title: str) -> Any:
     columns = ["method", "error ± s.e.", "difference [95%]", "log-loss", "balanced", "seconds"]
     rows = [_make_cells(summary) for summary in summaries]
     grid = make_grid(title, columns, rows)
-    return Group(grid, Text(NOTE, style="dim"))
+    notes = [NOTE, NOTE_ON_SPLITS] if any(_is_partial(s) for s in summaries) else [NOTE]
+    return Group(grid, *(Text(note, style="dim") for note in notes))
+
+
+def _is_partial(summary: Any) -> bool:
+    """Return whether a method has results on some splits only."""
+    return 0 < summary.n_splits < len(summary.values)
 
 
 def _make_cells(summary: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -14,10 +15,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.segment import Segment
 from rich.table import Table as Grid
 
+from opgd._tables.summary import TableSummary
 from opgd.cli.errors import escape_controls
 
 WIDTH_OF_FILES = 100
-"""Line width when the output is not a terminal."""
+"""Line width when the output is not a terminal and COLUMNS is not set."""
 MAX_LENGTH = 60
 """Maximum length of a name in a message."""
 MAX_NAMES = 8
@@ -39,9 +41,10 @@ class Terminal:
         if not self.quiet:
             _print_line(text)
 
-    def show(self, text: str) -> None:
-        """Print a table on standard error, unless quiet or with --json."""
+    def show(self, summary: TableSummary) -> None:
+        """Print a table of columns on standard error, unless quiet or with --json."""
         if not self.quiet and not self.as_json:
+            text = summary.to_text(make_console(stderr=True).width)
             sys.stderr.write(escape_controls(text) + "\n")
 
     def print_result(self, facts: dict[str, Any], page: RenderableType) -> None:
@@ -109,9 +112,13 @@ class ProgressBar:
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Return a console for the stream; without a terminal, it has a fixed width and no colors."""
+    """Return a console for the stream; without a terminal, it has no colors.
+
+    Its width is then that of the environment variable COLUMNS, if it is set.
+    """
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else WIDTH_OF_FILES
+    columns = os.environ.get("COLUMNS", "")
+    width = None if stream.isatty() or columns.isdecimal() else WIDTH_OF_FILES
     console = Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
     console.push_render_hook(EscapeControls())
     return console

@@ -6,7 +6,8 @@ from rich.console import Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from opgd.cli.console import Terminal, list_names, sanitize
+from opgd._tables.summary import TableSummary
+from opgd.cli.console import Terminal, list_names, make_console, sanitize
 
 MAX_CLASSES = 12
 SETTINGS = ["shrinkage", "ridge", "n_subclasses", "covariance_type"]
@@ -53,17 +54,22 @@ def collect_facts(
     return facts | {"training": training, "imputation": fill_values}
 
 
-def print_facts(facts: dict[str, Any], terminal: Terminal, table: str = "") -> None:
+def print_facts(
+    facts: dict[str, Any], terminal: Terminal, table: TableSummary | None = None
+) -> None:
     """Print the facts about a model as JSON or as a two-column table.
 
-    `table` describes the columns that an encoder takes, as text.
+    `table` describes the columns that an encoder takes.
     """
     grid = Grid.grid(padding=(0, 2))
     grid.title, grid.title_justify = Text(f"Model {facts['model']}", style="bold"), "left"
     for key, value in _format_lines(facts):
         grid.add_row(Text(key, style="cyan"), Text(value))
-    page = Group(grid, Text(f"\n{table}")) if table else grid
-    terminal.print_result(facts, page)
+    if table is None:
+        terminal.print_result(facts, grid)
+    else:
+        text = Text(f"\n{table.to_text(make_console().width)}")
+        terminal.print_result(facts, Group(grid, text))
 
 
 def _collect_used(estimator: Any, encoder: Any) -> dict[str, Any]:
@@ -128,7 +134,7 @@ def _format_lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     settings = [f"{key} {value}" for key, value in facts["settings"].items()]
     if settings and "selection" not in facts:  # the name of a selected model has them
         lines.append(("settings", sanitize(", ".join(settings), 200)))
-    lines += _format_errors(training) + _format_selection(facts)
+    lines += _format_errors(facts) + _format_selection(facts)
     if facts["imputation"] is not None:
         lines.append(("missing cells", "filled with values from the training rows"))
     if facts.get("converged") is False:
@@ -184,12 +190,17 @@ def _format_shares(facts: dict[str, Any]) -> str:
     return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gain)"
 
 
-def _format_errors(training: dict[str, Any]) -> list[tuple[str, str]]:
+def _format_errors(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = []
+    training, selection = facts["training"], facts.get("selection", {})
     if isinstance(error := training.get("error"), float):
         baseline = training.get("largest_class_error")
         hint = f" (largest class only: {baseline:.3f})" if isinstance(baseline, float) else ""
-        lines.append(("error", f"{error:.3f}{hint}"))
+        text = f"{error:.3f}"
+        if error == selection.get("corrected_error"):
+            held_out = f"{selection['error']:.3f} on held-out rows"
+            text = f"{held_out}, {text} corrected for the selection"
+        lines.append(("error", text + hint))
     if isinstance(loss := training.get("log_loss"), float):
         lines.append(("log-loss", f"{loss:.3f}"))
     if lines and "estimated_by" in training:
@@ -203,8 +214,8 @@ def _format_selection(facts: dict[str, Any]) -> list[tuple[str, str]]:
     selection = facts["selection"]
     lines = [("fewer components", selection["trade_off"])]
     if selection["one_se"] not in (None, facts["method"]):
-        simplest = f"{selection['one_se']}: error {selection['one_se_error']:.3f}"
-        lines.append(("--rule one-se", simplest))
+        error = f"held-out error {selection['one_se_error']:.3f}"
+        lines.append(("--rule one-se", f"would select {selection['one_se']}: {error}"))
     return lines
 
 

@@ -78,10 +78,13 @@ Groups = Annotated[
         help="Group column; cross-validation keeps groups together.",
     ),
 ]
+COVARIANCES = ("diag", "full")
 Covariance = Annotated[
     str | None,
     typer.Option(
-        metavar="diag|full", rich_help_panel=MODEL, help="Form of the covariances on the axes."
+        metavar="|".join(COVARIANCES),
+        rich_help_panel=MODEL,
+        help="Form of the covariances on the axes.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, rich_help_panel=MODEL, help="Random seed.")]
@@ -129,6 +132,13 @@ def check_output(output: str | None, dry_run: bool) -> str:
     if output is None and not dry_run:
         raise BadInput("Missing option '--output' / '-o': the model file to write.")
     return output or ""
+
+
+def check_covariance(form: str) -> str:
+    """Return a form of covariances; raise BadInput for another word."""
+    if form not in COVARIANCES:
+        raise BadInput(f"--covariance must be {' or '.join(COVARIANCES)}, got {quote(form)}.")
+    return form
 
 
 def parse_folds(option: str, text: str) -> int | float:

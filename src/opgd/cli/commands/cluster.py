@@ -24,11 +24,14 @@ from opgd.cli.options import (
     Quiet,
     Use,
     Weights,
+    check_covariance,
     check_output,
 )
 
 if TYPE_CHECKING:
     from opgd.cli.tables.training import Training
+
+CRITERIA = ("bic", "icl", "aic")
 
 
 def cluster(
@@ -51,7 +54,7 @@ def cluster(
     criterion: Annotated[
         str,
         typer.Option(
-            metavar="bic|icl|aic",
+            metavar="|".join(CRITERIA),
             rich_help_panel=MODEL,
             help="Criterion to select the number of clusters.",
         ),
@@ -119,8 +122,8 @@ def cluster(
     mixture = OPGDMixture(
         _parse_clusters(clusters),
         n_components=axes,
-        covariance_type=covariance or "diag",
-        criterion=criterion,
+        covariance_type=check_covariance(covariance or "diag"),
+        criterion=_check_criterion(criterion),
         merge=_parse_merge(merge),
         noise=noise,
         random_state=seed,
@@ -150,7 +153,16 @@ def _parse_clusters(text: str) -> int | list[int] | str:
         raise BadInput(
             f"-k must be integers separated by commas or auto, got {quote(text)}."
         ) from None
+    if min(numbers) < 1:
+        raise BadInput(f"Each value of -k must be at least 1, got {min(numbers)}.")
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _check_criterion(name: str) -> str:
+    """Return the name of a criterion; raise BadInput for another word."""
+    if name not in CRITERIA:
+        raise BadInput(f"--criterion must be one of {', '.join(CRITERIA)}; got {quote(name)}.")
+    return name
 
 
 def _parse_merge(text: str | None) -> int | bool:

@@ -29,6 +29,7 @@ from opgd.cli.options import (
     Target,
     Use,
     Weights,
+    check_covariance,
     check_output,
     parse_folds,
 )
@@ -271,12 +272,13 @@ class Settings:
 
     def _parse_values(self) -> dict[str, list[Any]]:
         """Return lists of values by parameter, for the options that were passed."""
+        covariances = _parse_list("--covariance", self.covariance, str)
         values: dict[str, list[Any]] = {
             "n_components": _parse_numbers("--axes", self.axes),
-            "shrinkage": _parse_list("--shrinkage", self.shrinkage, float, "auto"),
-            "ridge": _parse_list("--ridge", self.ridge, float, "auto"),
-            "n_subclasses": _parse_list("--subclasses", self.subclasses, int, "auto"),
-            "covariance_type": _parse_list("--covariance", self.covariance, str),
+            "shrinkage": _parse_shares("--shrinkage", self.shrinkage),
+            "ridge": _parse_shares("--ridge", self.ridge),
+            "n_subclasses": _parse_counts("--subclasses", self.subclasses, AUTO),
+            "covariance_type": [check_covariance(form) for form in covariances],
             "sparsity": _parse_numbers("--columns", self.columns),
         }
         return {key: candidates for key, candidates in values.items() if candidates}
@@ -309,11 +311,27 @@ def _name_sample(estimate: dict[str, Any], training: "Training") -> dict[str, An
 
 def _parse_numbers(option: str, text: str | None) -> list[Any]:
     """Return positive numbers, none for auto."""
-    numbers = [] if text == AUTO else _parse_list(option, text, int)
+    return [] if text == AUTO else _parse_counts(option, text)
+
+
+def _parse_counts(option: str, text: str | None, word: str | None = None) -> list[Any]:
+    """Return positive numbers; `word` is kept as text."""
+    numbers = _parse_list(option, text, int, word)
     for number in numbers:
-        if number < 1:
+        if number != word and number < 1:
             raise BadInput(f"Each value of {option} must be at least 1, got {number}.")
     return numbers
+
+
+def _parse_shares(option: str, text: str | None) -> list[Any]:
+    """Return numbers from 0 to 1; the word auto is kept as text."""
+    shares = _parse_list(option, text, float, AUTO)
+    for share in shares:
+        if share != AUTO and not 0 <= share <= 1:
+            raise BadInput(
+                f"Each value of {option} must be auto or a number from 0 to 1, got {share:g}."
+            )
+    return shares
 
 
 def _parse_list(

@@ -16,5 +16,5 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
     facts = collect_facts(
         contents.estimator, contents.training, contents.fill_values, contents.encoder
     )
-    table = "" if contents.encoder is None else str(contents.encoder.summary_)
+    table = None if contents.encoder is None else contents.encoder.summary_
     print_facts({"model": model} | facts, Terminal(as_json=as_json), table)

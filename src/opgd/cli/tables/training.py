@@ -1,6 +1,7 @@
 """Prepare tables for fitting: select and encode columns, and fill or drop missing cells."""
 
 import shlex
+from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -13,7 +14,15 @@ from sklearn.pipeline import Pipeline
 from opgd._tables.columns import NumberColumn
 from opgd._tables.inference import KINDS
 from opgd._tables.reading import read_new_columns
-from opgd.cli.console import Terminal, count_noun, list_rows, quote, sanitize
+from opgd._utils.warnings import DataWarning, warn_caller
+from opgd.cli.console import (
+    Terminal,
+    count_noun,
+    list_rows,
+    make_console,
+    quote,
+    sanitize,
+)
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.encode import check_classes, encode_groups, encode_labels, encode_numbers
 from opgd.cli.tables.frames import pop_frame
@@ -172,7 +181,7 @@ def show_encoding(training: Training, terminal: Terminal) -> None:
     }
     dropped = f", {training.n_left_out} dropped" if training.n_left_out else ""
     title = f"{facts['rows']} rows{dropped}, {len(summary)} columns, {facts['features']} features"
-    terminal.print_result(facts, Text(f"{title}\n{summary}"))
+    terminal.print_result(facts, Text(f"{title}\n{summary.to_text(make_console().width)}"))
 
 
 def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
@@ -182,7 +191,7 @@ def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
         return
     n_features = count_noun(len(encoder.get_feature_names_out()), "feature")
     terminal.note(f"{count_noun(len(summary), 'column')}, encoded as {n_features}:")
-    terminal.show(str(summary))
+    terminal.show(summary)
     if any(not entry.outputs and entry.kind != "ignored" for entry in summary):
         used = next(entry.column for entry in summary if entry.outputs)
         example = shlex.quote(f"{sanitize(used, 200)}=ignore")
@@ -232,8 +241,23 @@ def _encode_target(
         raise BadInput(f"Column {quote(selection.target)} of {table.source} has no labels.")
     if missing.any():
         terminal.note(f"Dropped {count_noun(int(missing.sum()), 'row')} without a label.")
+        _warn_about_words(selection.target, labels[missing])
     check_classes(selection.target, labels[~missing])
     return labels, ~missing
+
+
+def _warn_about_words(target: str, labels: AnyArray) -> None:
+    """Warn if missing labels are words, which may be meant as a class among other words."""
+    if labels.dtype != object:
+        return
+    counts = Counter(word for word in labels.tolist() if word)
+    if counts:
+        words = ", ".join(f"{quote(word)} ({count_noun(n, 'row')})" for word, n in counts.items())
+        warn_caller(
+            f"Column {quote(target)} has labels that were read as missing: {words}. If such a "
+            "label is a class, rename it in the table.",
+            DataWarning,
+        )
 
 
 def find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
