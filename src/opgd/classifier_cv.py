@@ -119,11 +119,10 @@ class OPGDClassifierCV(
         removed, an int the number of features that are kept; see `OPGDClassifier`. "auto" tries
         about 1.4 times as many features each time, from one to all, with inexpensive models, then
         numbers near the selected one. Of these, or of several numbers that are passed, the smallest
-        is selected whose score is within half a standard error of the best, with
-        ``rule="one_se"`` a whole one, and whose Brier score is within one of the lowest. Features
-        are ordered on the training samples of each split, so that held-out samples do not take part
-        in the selection. `sparsity_path_` has the results. Set "auto" when fewer features would be
-        worth a slightly larger error.
+        is selected whose score and Brier score are within half a standard error of the best ones,
+        with ``rule="one_se"`` a whole one. Features are ordered on the training samples of each
+        split, so that held-out samples do not take part in the selection. `sparsity_path_` has the
+        results. Set "auto" when fewer features would be worth a slightly larger error.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,

@@ -3,7 +3,7 @@
 Features are ordered on the training samples of each split by what they add to the separation of the
 classes (`opgd.core.feature_order`), so that a number of features determines which are used. A few
 inexpensive models are tried for each of several numbers, then for numbers near the best. The
-smallest number whose results are nearly as good as the best ones is selected.
+smallest number whose results are within half a standard error of the best ones is selected.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,9 +19,7 @@ RATIO = 0.7
 MAX_REFINED = 8
 """Maximum number of numbers between two successive ones that are tried near the best."""
 TOLERANCES = {"best": TIE, "one_se": 1.0}
-"""Standard errors of the score within which fewer features are preferred, by rule."""
-BRIER_TOLERANCE = 1.0
-"""Standard errors of the Brier score within which fewer features are preferred."""
+"""Standard errors within which fewer features are preferred, by rule."""
 PATIENCE = 4
 """Number of larger numbers without a lower error or log-loss after which no more are tried."""
 
@@ -42,7 +40,7 @@ class SparsityPath:
     ----------
     try_size : returns the models that were tried with a number of features
     ranking : order of models
-    rule : with "one_se", scores within a whole standard error are nearly as good, otherwise half
+    rule : with "one_se", results within a whole standard error are nearly as good, otherwise half
     """
 
     try_size: Callable[[int], list[Model]]
@@ -83,20 +81,20 @@ class SparsityPath:
     def select(self) -> int:
         """Return the smallest number of features that is nearly as good as the best.
 
-        The score may be worse than the best one of all numbers by a share of its standard error,
-        the Brier score, which has less variance than the error, by a whole one.
+        Neither the score nor the Brier score, which has less variance than the error, may be worse
+        than the best one of all numbers by more than a share of its standard error.
         """
         models = {size: self.best(size) for size in self.models}
         best = self.ranking.best(models.values())
-        tolerance = TOLERANCES[self.rule] * self.ranking.standard_error(best)
-        least_score = self.ranking.score(best) - tolerance
+        tolerance = TOLERANCES[self.rule]
+        least_score = self.ranking.score(best) - tolerance * self.ranking.standard_error(best)
         briers = {size: estimate_mean(m.brier, m.weights) for size, m in models.items()}
         lowest, error = min(briers.values())
         near = [
             size
             for size, model in models.items()
             if self.ranking.score(model) >= least_score
-            and briers[size][0] <= lowest + BRIER_TOLERANCE * error
+            and briers[size][0] <= lowest + tolerance * error
         ]
         return min(near, default=next(size for size, model in models.items() if model is best))
 
