@@ -27,6 +27,7 @@ def shape(line):
 
 def follow(page, folder, monkeypatch):
     """Run a page, compare what its commands print, and return their words."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # of the terminal in which the tests run
     monkeypatch.chdir(folder)
     program = folder / "bin" / "opgd"
     program.parent.mkdir()

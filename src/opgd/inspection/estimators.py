@@ -63,6 +63,15 @@ def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:
     check_is_fitted(estimator)
 
 
+def check_has_method(estimator: Any, name: str) -> None:
+    """Raise TypeError unless an estimator has a method that only some of opgd have."""
+    if not hasattr(estimator, name):
+        raise TypeError(
+            f"Expected a fitted opgd classifier with {name}, or a Pipeline that ends in one, got "
+            f"{type(estimator).__name__}."
+        )
+
+
 def get_fitted(estimator: Any, name: str, expected: str) -> Any:
     """Return a fitted attribute that only `expected` estimators have, or raise an error."""
     check_is_fitted(estimator)

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.core.types import AnyArray
-from opgd.inspection.estimators import get_fitted
+from opgd.inspection.estimators import check_has_method
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap
 from opgd.plotting._base import PanelsDisplay
@@ -76,8 +76,8 @@ class DriftDisplay(PanelsDisplay):
         display : DriftDisplay
         """
         unwrapped = unwrap(estimator)
-        find = get_fitted(unwrapped.estimator, "drift", "opgd classifier with Gaussian classes")
-        drift = find(unwrapped.encode(X))
+        check_has_method(unwrapped.estimator, "drift")
+        drift = unwrapped.estimator.drift(unwrapped.encode(X))
         return cls(
             features=drift.features, components=drift.components, classes=drift.classes
         )._plot_if(draw, ax)

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from opgd.core.types import FloatArray
-from opgd.inspection.estimators import get_fitted
+from opgd.inspection.estimators import check_has_method
 from opgd.inspection.palette import COLORS
 from opgd.inspection.pipelines import unwrap
 from opgd.inspection.set_sizes import SetSummary, summarize_sets
@@ -87,8 +87,8 @@ class PredictionSetDisplay(PanelsDisplay):
         display : PredictionSetDisplay
         """
         unwrapped = unwrap(estimator)
-        predict_set = get_fitted(unwrapped.estimator, "predict_set", "opgd classifier with sets")
-        sets = predict_set(unwrapped.encode(X), coverage=coverage)
+        check_has_method(unwrapped.estimator, "predict_set")
+        sets = unwrapped.estimator.predict_set(unwrapped.encode(X), coverage=coverage)
         options: dict[str, Any] = {"coverage": coverage, "ax": ax, "draw": draw}
         return cls.from_predictions(y, sets, estimator.classes_, **options)
 
