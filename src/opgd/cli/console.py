@@ -158,7 +158,7 @@ def print_warnings_as_lines() -> Iterator[None]:
     """Print each warning once, on one line."""
 
     def print_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:  # noqa: ARG001
-        text = " ".join(sanitize(str(message), 600).split())
+        text = " ".join(sanitize(str(message), 2000).split())
         if text not in printed_warnings:
             printed_warnings.append(text)
             _print_line(f"warning: {text}")

@@ -159,14 +159,19 @@ class ComparisonDisplay(SingleDisplay):
 
     def _write_seconds(self, ax: Any) -> None:
         """Write the mean time of a fit to the right of each method."""
-        place = {"xycoords": ("axes fraction", "data"), "annotation_clip": False}
+        place = {
+            "xycoords": ("axes fraction", "data"),
+            "xytext": (46, 0),
+            "textcoords": "offset points",
+            "annotation_clip": False,
+        }
         style = {"ha": "right", "va": "center", "fontsize": 8.5, "color": OTHER}
         if "seconds" not in self.summaries[0].means:
             return
         for row, summary in enumerate(self.summaries):
             text = format_seconds(summary.means["seconds"])
-            ax.annotate(text, (1.11, row), **place, **style)
-        ax.annotate("fit time", (1.11, -0.75), **place, **style)
+            ax.annotate(text, (1, row), **place, **style)
+        ax.annotate("fit time", (1, -0.75), **place, **style)
 
 
 def format_seconds(seconds: float) -> str:
