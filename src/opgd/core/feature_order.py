@@ -13,7 +13,9 @@ class :math:`k` with mean :math:`m_k` and variance :math:`v_k`, and over all sam
 where :math:`r_i` are the residuals of the features so far. The first term is the mean log posterior
 of the true classes: it does not reward a feature for separating classes that others separate
 already. The second is the information of the residual alone, whether means or variances differ. It
-has less variance, and prevails once the samples are separated.
+has less variance, and prevails once the samples are separated, but it also rewards what others
+contribute already. So its weight :math:`\lambda` is large only where features are many and samples
+of a class are few, and the first term would follow their noise.
 """
 
 from dataclasses import dataclass
@@ -24,8 +26,10 @@ from opgd.core.kernels import log_sum
 from opgd.core.moments import Moments
 from opgd.core.types import FloatArray, IntArray
 
-INFORMATION_WEIGHT = 0.1
-"""Weight of the second term."""
+MAX_INFORMATION_WEIGHT = 0.1
+"""Maximum weight of the second term."""
+INFORMATION_WEIGHT_RATE = 0.05
+"""Weight of the second term divided by the number of features per mean sample size of a class."""
 SHRINKAGE = 0.3
 """Share of the pooled variance in the variance of each class."""
 RIDGE = 0.05
@@ -76,6 +80,13 @@ def shrink(priors: FloatArray, variances: FloatArray) -> FloatArray:
     return (1 - SHRINKAGE) * np.maximum(variances, 0.0) + SHRINKAGE * pooled
 
 
+def weigh_information(classes: Moments) -> float:
+    """Return the weight of the second term."""
+    n_classes, n_features = classes.means.shape
+    ratio = n_features * n_classes / float(classes.counts.sum())
+    return min(MAX_INFORMATION_WEIGHT, INFORMATION_WEIGHT_RATE * ratio)
+
+
 def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
     """Return the indices of features, the most useful one first.
 
@@ -101,6 +112,7 @@ class _Selection:
 
     def __init__(self, classes: Moments, sample: LabeledRows, n_steps: int) -> None:
         n_classes, n_features = classes.means.shape
+        self.information_weight = weigh_information(classes)
         noise = np.maximum(RIDGE * np.diag(classes.within), MIN_NOISE)
         self.covariances, self.priors = classes.covariances + np.diag(noise), classes.priors
         self.means = classes.means.copy()  # (K, m), of residuals
@@ -114,7 +126,7 @@ class _Selection:
     def rate(self) -> FloatArray:
         """Return the objective after adding each feature, (m,); -inf for the selected ones."""
         values = compute_information(self.priors, self.means, self.variances)
-        values *= 0.5 * INFORMATION_WEIGHT
+        values *= 0.5 * self.information_weight
         values[self.selected] = -np.inf
         left = np.flatnonzero(values > -np.inf)
         step = max(1, BLOCK_CELLS // self.log_joint.size)
