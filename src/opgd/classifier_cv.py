@@ -151,10 +151,11 @@ class OPGDClassifierCV(
         is at most :math:`\varepsilon / (1 - \varepsilon)` times the difference of the priors. Set
         it to False for the Gaussian posteriors themselves, or to calibrate by other samples.
     rule : {"best", "one_se"}, default="best"
-        How to select a model. "best" selects the model with the highest mean score, except that
-        fewer Gaussians are preferred within half a standard error of the best; ties are broken by
-        lower log-loss, then by fewer parameters. "one_se" selects the model with the
-        fewest parameters among those whose mean score is within one standard error of the best.
+        How to select a model. "best" considers the models whose mean score is within half a
+        standard error of the highest one and, of these, the ones whose log-loss is within half a
+        standard error of the lowest one. It selects the fewest Gaussians; ties are broken by higher
+        score, then by lower log-loss, then by fewer parameters. "one_se" selects the model with the
+        fewest parameters among those whose mean score is within one standard error of the highest.
         It also keeps fewer features, see `sparsity`. Use "one_se" when a smaller model is worth a
         slightly larger error.
     n_jobs : int, default=None

@@ -58,6 +58,23 @@ def test_fewer_gaussians_win_within_half_a_standard_error():
     assert Ranking().best([many, near]) is many
 
 
+def test_fewer_gaussians_need_a_log_loss_within_half_a_standard_error():
+    many, few = make_model([0.1] * 3, n_gaussians=16), make_model([0.1] * 3, n_gaussians=2)
+    for k, loss in enumerate([0.28, 0.30, 0.32]):  # standard error 0.0115
+        outcome = many.outcomes[k]
+        losses = np.full_like(outcome.losses, 100 * loss)
+        many.outcomes[k] = replace(outcome, losses=losses, raw_loss=100 * loss)
+    for loss, preferred in {0.305: few, 0.31: many}.items():
+        for k, outcome in enumerate(few.outcomes):
+            losses = np.full_like(outcome.losses, 100 * loss)
+            few.outcomes[k] = replace(outcome, losses=losses, raw_loss=100 * loss)
+        few, many = Model(few.outcomes), Model(many.outcomes)  # losses are remembered
+        chosen = Ranking().preferred([many, few])
+        assert chosen.n_gaussians == preferred.n_gaussians
+        assert Ranking(calibrate=False).preferred([many, few]) is chosen
+    assert Ranking().preferred([Model(many.outcomes[:1]), Model(few.outcomes[:1])]).n_gaussians == 2
+
+
 def test_units_of_a_score_do_not_matter():
     many = make_model([0.1, 0.1], n_gaussians=16)
     one = make_model([0.4, 0.4], n_gaussians=1)

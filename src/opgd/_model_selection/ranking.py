@@ -124,10 +124,13 @@ class Ranking:
         score = float(self.split_scores(model).mean())
         return round(score, 12) if np.isfinite(score) else -np.inf
 
+    def loss(self, model: Model) -> float:
+        """Return the mean log-loss over held-out samples."""
+        return model.loss if self.calibrate else model.raw_loss
+
     def key(self, model: Model) -> tuple[float, float, int]:
         """Return the key by which models are sorted, the best first."""
-        loss = model.loss if self.calibrate else model.raw_loss
-        return -self.score(model), loss, model.n_parameters
+        return -self.score(model), self.loss(model), model.n_parameters
 
     def best(self, models: Iterable[Model]) -> Model:
         """Return the model with the best score."""
@@ -137,15 +140,16 @@ class Ranking:
         """Return the model that a rule selects.
 
         With ``rule="best"``, this is the best of the models with the fewest Gaussians among those
-        within half a standard error of the best score; with ``rule="one_se"``, the one with the
-        fewest parameters within one standard error.
+        within half a standard error of the best score, and of the lowest log-loss of these; with
+        ``rule="one_se"``, the one with the fewest parameters within one standard error of the best
+        score.
         """
         models = list(models)
         best = self.best(models)
         if rule == "one_se":
             near = self._near(models, best, self._split_error(best))
             return min(near, key=lambda model: (model.n_parameters, self.key(model)))
-        near = self._near(models, best, TIE * self.standard_error(best))
+        near = self._without_high_losses(self._near(models, best, TIE * self.standard_error(best)))
         return min(near, key=lambda model: (model.n_gaussians, self.key(model)))
 
     def standard_error(self, model: Model) -> float:
@@ -157,12 +161,28 @@ class Ranking:
 
     def _split_error(self, model: Model) -> float:
         """Return the standard error of the mean score over splits."""
-        scores = self.split_scores(model)
-        return float(scores.std() / np.sqrt(len(scores) - 1)) if len(scores) > 1 else 0.0
+        return _standard_error(self.split_scores(model))
 
     def _near(self, models: list[Model], best: Model, tolerance: float) -> list[Model]:
         near = [model for model in models if self.score(model) >= self.score(best) - tolerance]
         return near or [best]
+
+    def _without_high_losses(self, models: list[Model]) -> list[Model]:
+        """Return the models within half a standard error of the lowest log-loss.
+
+        With a single split these are all models, since a standard error is not known.
+        """
+        lowest = min(models, key=self.loss)
+        losses = lowest.split_losses(calibrate=self.calibrate)
+        if len(losses) < 2:
+            return models
+        most = self.loss(lowest) + TIE * _standard_error(losses)
+        return [model for model in models if self.loss(model) <= most]
+
+
+def _standard_error(values: FloatArray) -> float:
+    """Return the standard error of the mean of values, zero for a single one."""
+    return float(values.std() / np.sqrt(len(values) - 1)) if len(values) > 1 else 0.0
 
 
 def estimate_mean(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
