@@ -17,9 +17,16 @@ from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save
 from opgd._fit import stable_features
 from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
-from opgd._model_selection.sparsity import SparsityPath
+from opgd._model_selection.sparsity import SparsityPath, average_neighbors
 from opgd.core.engines import RowEngine
-from opgd.core.feature_order import INFORMATION_WEIGHT, RIDGE, SHRINKAGE
+from opgd.core.feature_order import (
+    INFORMATION_WEIGHT_RATE,
+    MAX_INFORMATION_WEIGHT,
+    RIDGE,
+    SHRINKAGE,
+    weigh_information,
+)
+from opgd.core.moments import Moments
 from opgd.inspection.estimators import name_fitted_model
 
 
@@ -123,7 +130,8 @@ def _rate(log_joint, values, y, noise):
     shares, n = np.bincount(y) / len(y), np.arange(len(y))
     in_class = np.log(_class_variances(values, y, noise))
     information = np.log(values.var() + noise) - shares @ in_class
-    return log_softmax(log_joint, axis=1)[n, y].mean() + INFORMATION_WEIGHT / 2 * information
+    weight = INFORMATION_WEIGHT_RATE * 3 * 13 / len(y)
+    return log_softmax(log_joint, axis=1)[n, y].mean() + weight / 2 * information
 
 
 def test_copies_of_a_selected_feature_come_late(wine):
@@ -401,18 +409,8 @@ def test_frequencies_need_a_label_for_each_sample(wine):
         OPGDClassifier(1, sparsity=2, init="lda").fit(X, y).selection_frequencies(X, y[1:])
 
 
-@pytest.mark.parametrize(
-    ("accuracies", "briers", "rule", "expected"),
-    [
-        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "best", 3),
-        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 3),
-        ([0.70, 0.765, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 2),
-        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "best", 3),
-        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "one_se", 2),
-        ([0.70, 0.75, 0.80, 0.75], [0.4, 0.4, 0.4, 0.1], "best", 3),
-    ],
-)
-def test_the_fewest_features_near_the_best_scores_are_selected(accuracies, briers, rule, expected):
+def make_path(accuracies, briers, sizes, rule="best"):
+    """Return a path with these results, with standard errors of 0.04 and 0.1."""
     spread = np.array([-1.0, 1.0]) * 0.1 * np.sqrt(2)  # a standard error of 0.1 of each mean
     ranking = SimpleNamespace(
         best=lambda models: max(models, key=lambda model: model.accuracy),
@@ -422,9 +420,56 @@ def test_the_fewest_features_near_the_best_scores_are_selected(accuracies, brier
     )
 
     def try_size(size):
-        accuracy, brier = accuracies[size - 1], briers[size - 1] + spread
+        place = sizes.index(size)
+        accuracy, brier = accuracies[place], briers[place] + spread
         return [SimpleNamespace(accuracy=accuracy, brier=brier, weights=np.ones(2))]
 
     path = SparsityPath(try_size, ranking, rule)
-    path.visit([1, 2, 3, 4])
+    path.visit(sizes)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "briers", "rule", "expected"),
+    [
+        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "best", 100),
+        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 100),
+        ([0.70, 0.765, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 10),
+        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "best", 100),
+        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "one_se", 10),
+        ([0.70, 0.75, 0.80, 0.75], [0.4, 0.4, 0.4, 0.1], "best", 100),
+    ],
+)
+def test_the_fewest_features_near_the_best_scores_are_selected(accuracies, briers, rule, expected):
+    path = make_path(accuracies, briers, [1, 10, 100, 1000], rule)  # too far apart for averages
     assert path.select() == expected
+
+
+def test_a_lucky_number_of_features_is_not_selected():
+    accuracies = [0.60, 0.60, 0.79, 0.60, 0.75, 0.80, 0.80, 0.80, 0.80]
+    path = make_path(accuracies, [0.1] * 9, [4, 5, 6, 7, 8, 9, 10, 11, 12])
+    assert path.select() >= 8
+
+
+def test_a_sharp_optimum_is_not_averaged():
+    accuracies = [0.60, 0.60, 0.80, 0.70, 0.60, 0.60, 0.60]
+    path = make_path(accuracies, [0.1] * 7, [4, 5, 6, 7, 8, 9, 10])
+    assert path.select() == 6
+
+
+def test_average_over_neighbors(rng):
+    sizes = np.arange(1, 30)
+    assert average_neighbors(sizes, np.full(29, 0.3)) == pytest.approx(0.3)
+    noise = rng.standard_normal(29)
+    assert average_neighbors(sizes, noise).std() < 0.5 * noise.std()
+    values = np.where(sizes == 5, -np.inf, 0.3)
+    assert average_neighbors(sizes, values) == pytest.approx(values)
+
+
+def test_information_has_less_weight_with_more_samples():
+    def weigh(n_samples):
+        weights = np.full(2, n_samples / 2)
+        return weigh_information(Moments(weights, weights, np.zeros((2, 40)), np.zeros((2, 1, 1))))
+
+    assert weigh(20) == MAX_INFORMATION_WEIGHT
+    assert weigh(1000) == pytest.approx(INFORMATION_WEIGHT_RATE * 40 / 500)

@@ -12,8 +12,8 @@ from opgd._model_selection.sparsity import SparsityPath, thin_sizes
 from opgd._model_selection.stages import Request, StagedSearch
 from opgd._utils.progress import Progress
 
-SCREENING_SHARE = 0.6
-"""Share of the time of a selection of features that the comparison of their numbers takes."""
+DENSE_SHARE, SCREENING_SHARE = 0.2, 0.6
+"""Shares of the time of a selection of features: models with all of them, numbers of features."""
 
 
 @dataclass
@@ -64,19 +64,26 @@ class Selection:
         return self._search(n_features).select(ends=self.tries_ends)
 
     def explore_sizes(self) -> SparsityPath:
-        """Try numbers of features with few models each, and all models with the selected one."""
+        """Try numbers of features with few models each, and all models with the selected one.
+
+        All models are also tried with all features. The one that would be selected among them is
+        tried with every number of features: a model with several Gaussians per class may need
+        fewer features than the simplest one.
+        """
         n_visited, n_sizes = 0, len(thin_sizes(self.n_features)) + 4
+        self.span = (0.0, DENSE_SHARE)
+        dense = self.ranking.preferred(self.try_all(self.n_features))
 
         def screen(size: int) -> list[Model]:
             nonlocal n_visited
             share = SCREENING_SHARE / n_sizes
-            begin = min(n_visited * share, SCREENING_SHARE - share)
+            begin = DENSE_SHARE + min(n_visited * share, SCREENING_SHARE - share)
             self.span, n_visited = (begin, begin + share), n_visited + 1
-            return self._search(size).screen(ends=self.tries_ends)
+            return self._search(size).screen(dense, ends=self.tries_ends)
 
         path = SparsityPath(screen, self.ranking, self.rule)
         path.explore(self.n_features)
-        self.span = (SCREENING_SHARE, 1.0)
+        self.span = (DENSE_SHARE + SCREENING_SHARE, 1.0)
         self.try_all(path.select())
         return path
 

@@ -4,6 +4,10 @@ Features are ordered on the training samples of each split by what they add to t
 classes (`opgd.core.feature_order`), so that a number of features determines which are used. A few
 inexpensive models are tried for each of several numbers, then for numbers near the best. The
 smallest number whose results are within half a standard error of the best ones is selected.
+
+The best of many numbers is partly the luckiest one, so results are averaged over neighboring
+numbers first. This would blur a sharp minimum, as in a table where most features are noise, and is
+omitted if the results with all features are clearly worse than the best ones.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from opgd._model_selection.ranking import TIE, Model, Ranking, binomial_error, estimate_mean
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 RATIO = 0.7
 """Ratio of successive numbers of features."""
@@ -20,6 +25,10 @@ MAX_REFINED = 8
 """Maximum number of numbers between two successive ones that are tried near the best."""
 TOLERANCES = {"best": TIE, "one_se": 1.0}
 """Standard errors within which fewer features are preferred, by rule."""
+CLEARLY_WORSE = 2.0
+"""Standard errors by which results with all features are clearly worse than the best ones."""
+BANDWIDTH = -np.log(RATIO)
+"""Standard deviation of the weights of neighboring numbers, on a logarithmic scale."""
 PATIENCE = 4
 """Number of larger numbers without a lower error or log-loss after which no more are tried."""
 
@@ -30,6 +39,17 @@ def thin_sizes(n_features: int) -> list[int]:
     while sizes[0] > 1:
         sizes.insert(0, max(1, min(sizes[0] - 1, round(RATIO * sizes[0]))))
     return sizes
+
+
+def average_neighbors(sizes: IntArray, values: FloatArray) -> FloatArray:
+    """Return values (m,), averaged over numbers of features that are close on a log scale.
+
+    A value of minus infinity, for an undefined score, remains and does not affect its neighbors.
+    """
+    steps = np.subtract.outer(np.log(sizes), np.log(sizes)) / BANDWIDTH
+    weights = np.exp(-0.5 * steps**2) * np.isfinite(values)
+    means = weights @ np.where(np.isfinite(values), values, 0.0) / weights.sum(axis=1)
+    return np.where(np.isfinite(values), means, values)
 
 
 @dataclass
@@ -84,19 +104,21 @@ class SparsityPath:
         Neither the score nor the Brier score, which has less variance than the error, may be worse
         than the best one of all numbers by more than a share of its standard error.
         """
-        models = {size: self.best(size) for size in self.models}
-        best = self.ranking.best(models.values())
-        tolerance = TOLERANCES[self.rule]
-        least_score = self.ranking.score(best) - tolerance * self.ranking.standard_error(best)
-        briers = {size: estimate_mean(m.brier, m.weights) for size, m in models.items()}
-        lowest, error = min(briers.values())
-        near = [
-            size
-            for size, model in models.items()
-            if self.ranking.score(model) >= least_score
-            and briers[size][0] <= lowest + tolerance * error
-        ]
-        return min(near, default=next(size for size, model in models.items() if model is best))
+        sizes = np.array(sorted(self.models))
+        models = [self.best(size) for size in sizes]
+        scores = np.array([self.ranking.score(model) for model in models])
+        briers = np.array([estimate_mean(model.brier, model.weights) for model in models])
+        error = self.ranking.standard_error(self.ranking.best(models))
+        means, brier_error = briers[:, 0], briers[np.argmin(briers[:, 0]), 1]
+
+        def is_near(tolerance: float) -> AnyArray:
+            worst = scores.max() - tolerance * error
+            return (scores >= worst) & (means <= means.min() + tolerance * brier_error)
+
+        if is_near(CLEARLY_WORSE)[-1]:
+            scores, means = (average_neighbors(sizes, values) for values in (scores, means))
+        near = sizes[is_near(TOLERANCES[self.rule])]
+        return int(near[0] if len(near) else sizes[np.argmax(scores)])
 
     def tabulate(self) -> dict[str, Any]:
         """Return the results by number of features, as arrays."""

@@ -149,12 +149,19 @@ class StagedSearch:
             self.on_progress(done / total)
         return list(self.models.values())
 
-    def screen(self, *, ends: bool = True) -> list[Model]:
-        """Try the models of the first stage only; return them. `ends` as in `select`."""
-        self.clock = StageClock(0.0, 1.0, 1)
+    def screen(self, like: Model, *, ends: bool = True) -> list[Model]:
+        """Try the models of the first stage, and one like another; return all. `ends` as above.
+
+        The latter has the hyperparameters of a model that was selected with other features, and as
+        many components, or all.
+        """
+        self.clock = StageClock(0.0, 1.0, 2)
         self._try_paths()
         if ends:
             self._try_ends()
+        setting = replace(like.setting, n_features=self.n_features)
+        count = min(like.count, self.counts[-1])
+        self._try([Request(setting, tuple(self.counts) if setting.end else (count,))])
         return list(self.models.values())
 
     def count_done(self, n_requests: float) -> None:
