@@ -170,14 +170,16 @@ class Ranking:
     def _without_high_losses(self, models: list[Model]) -> list[Model]:
         """Return the models within half a standard error of the lowest log-loss.
 
-        With a single split these are all models, since a standard error is not known.
+        The standard error is no less than that of a share near zero: where classes are separated,
+        all losses are close to those of the background. With a single split all models are
+        returned, since a standard error is not known.
         """
         lowest = min(models, key=self.loss)
         losses = lowest.split_losses(calibrate=self.calibrate)
         if len(losses) < 2:
             return models
-        most = self.loss(lowest) + TIE * _standard_error(losses)
-        return [model for model in models if self.loss(model) <= most]
+        error = max(_standard_error(losses), binomial_error(0.0, lowest.weight))
+        return [model for model in models if self.loss(model) <= self.loss(lowest) + TIE * error]
 
 
 def _standard_error(values: FloatArray) -> float:

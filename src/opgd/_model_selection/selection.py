@@ -8,7 +8,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from opgd._model_selection.folds import Fold, Outcome, Sample, try_models
 from opgd._model_selection.ranking import Model, Ranking
-from opgd._model_selection.sparsity import SparsityPath, thin_sizes
+from opgd._model_selection.sparsity import MAX_REFINED, SparsityPath, thin_sizes
 from opgd._model_selection.stages import Request, StagedSearch
 from opgd._utils.progress import Progress
 
@@ -66,13 +66,13 @@ class Selection:
     def explore_sizes(self) -> SparsityPath:
         """Try numbers of features with few models each, and all models with the selected one.
 
-        All models are also tried with all features. The one that would be selected among them is
-        tried with every number of features: a model with several Gaussians per class may need
-        fewer features than the simplest one.
+        All models are also tried with all features. One like that selected among them is tried
+        with every number of features: a model with several Gaussians per class may need fewer
+        features than the simplest one.
         """
-        n_visited, n_sizes = 0, len(thin_sizes(self.n_features)) + 4
+        n_visited, n_sizes = 0, len(thin_sizes(self.n_features)) + MAX_REFINED - 1
         self.span = (0.0, DENSE_SHARE)
-        dense = self.ranking.preferred(self.try_all(self.n_features))
+        dense = self.ranking.preferred(self.try_all(self.n_features), self.rule)
 
         def screen(size: int) -> list[Model]:
             nonlocal n_visited

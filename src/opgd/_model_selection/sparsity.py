@@ -7,7 +7,7 @@ smallest number whose results are within half a standard error of the best ones 
 
 The best of many numbers is partly the luckiest one, so results are averaged over neighboring
 numbers first. This would blur a sharp minimum, as in a table where most features are noise, and is
-omitted if the results with all features are clearly worse than the best ones.
+omitted if the results with the largest number are clearly worse than the best ones.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ MAX_REFINED = 8
 TOLERANCES = {"best": TIE, "one_se": 1.0}
 """Standard errors within which fewer features are preferred, by rule."""
 CLEARLY_WORSE = 2.0
-"""Standard errors by which results with all features are clearly worse than the best ones."""
+"""Standard errors by which the results of the largest number are clearly worse than the best."""
 BANDWIDTH = -np.log(RATIO)
 """Standard deviation of the weights of neighboring numbers, on a logarithmic scale."""
 PATIENCE = 4
@@ -49,7 +49,7 @@ def average_neighbors(sizes: IntArray, values: FloatArray) -> FloatArray:
     steps = np.subtract.outer(np.log(sizes), np.log(sizes)) / BANDWIDTH
     weights = np.exp(-0.5 * steps**2) * np.isfinite(values)
     means = weights @ np.where(np.isfinite(values), values, 0.0) / weights.sum(axis=1)
-    return np.where(np.isfinite(values), means, values)
+    return np.where(np.isfinite(values), means.round(12), values)
 
 
 @dataclass
@@ -115,7 +115,7 @@ class SparsityPath:
             worst = scores.max() - tolerance * error
             return (scores >= worst) & (means <= means.min() + tolerance * brier_error)
 
-        if is_near(CLEARLY_WORSE)[-1]:
+        if error > 0 and is_near(CLEARLY_WORSE)[-1]:
             scores, means = (average_neighbors(sizes, values) for values in (scores, means))
         near = sizes[is_near(TOLERANCES[self.rule])]
         return int(near[0] if len(near) else sizes[np.argmax(scores)])

@@ -85,7 +85,7 @@ def align_paths(paths: list[list[Outcome]]) -> list[Model]:
 class Stage:
     """A stage of the search: its share of the time, and about how many requests it makes."""
 
-    run: Callable[[], None]
+    run: Callable[[], object]
     share: float
     n_requests: int
 
@@ -150,19 +150,18 @@ class StagedSearch:
         return list(self.models.values())
 
     def screen(self, like: Model, *, ends: bool = True) -> list[Model]:
-        """Try the models of the first stage, and one like another; return all. `ends` as above.
+        """Try the models of the first stage, and one with the hyperparameters of `like`.
 
-        The latter has the hyperparameters of a model that was selected with other features, and as
-        many components, or all.
+        The latter was selected with other features. It starts from the components of the model of
+        the first stage with the same number of components, or the largest. `ends` as in `select`.
         """
-        self.clock = StageClock(0.0, 1.0, 2)
-        self._try_paths()
+        self.clock = StageClock(0.0, 1.0, sum(stage.n_requests for stage in self._plan()[:2]) + 1)
+        models = self._try_paths()
+        base = max(models, key=lambda model: (model.count <= like.count, model.count))
         if ends:
-            self._try_ends()
+            models += self._try_ends()
         setting = replace(like.setting, n_features=self.n_features)
-        count = min(like.count, self.counts[-1])
-        self._try([Request(setting, tuple(self.counts) if setting.end else (count,))])
-        return list(self.models.values())
+        return models + self._try([self._vary(base, setting)])
 
     def count_done(self, n_requests: float) -> None:
         """Report that requests are done; a request on some of the splits is a part of one."""
@@ -187,34 +186,34 @@ class StagedSearch:
 
     # --- stages
 
-    def _try_paths(self) -> None:
+    def _try_paths(self) -> list[Model]:
         names = list(BASELINE)
         values = [self.given.get(name, [BASELINE[name]]) for name in names]
         points = [dict(zip(names, point, strict=True)) for point in product(*values)]
         settings = {repr(point): self._setting(**point) for point in points}
-        self._try([Request(setting, tuple(self.counts)) for setting in settings.values()])
+        return self._try([Request(setting, tuple(self.counts)) for setting in settings.values()])
 
-    def _try_ends(self) -> None:
+    def _try_ends(self) -> list[Model]:
         """Try LDA, and RDA if a model may have all components."""
         ridges = self.given.get("ridge", list(RIDGES))
         counts = tuple(self.counts)
-        self._try(
+        models = self._try(
             [Request(self._setting("diag", 1, 1.0, ridge, "lda"), counts) for ridge in ridges]
         )
         if not self._allows_rda():
-            return
+            return models
         explicit = [float(s) for s in self.given.get("shrinkage", []) if s != "auto"]
         shrinkages = sorted({*RDA_SHRINKAGES, *explicit})
         numbers = self.given.get("n_subclasses", [1])
-        self._try(
+        models += self._try(
             [
                 Request(self._setting("full", number, shrinkage, ridges[0], "rda"), counts)
                 for number in numbers
                 for shrinkage in shrinkages
             ]
         )
-        best = self._best(_is_rda).setting
-        self._try([Request(replace(best, ridge=ridge), counts) for ridge in ridges])
+        best = self.ranking.preferred(filter(_is_rda, models)).setting
+        return models + self._try([Request(replace(best, ridge=ridge), counts) for ridge in ridges])
 
     def _vary_searched(self) -> None:
         self._vary_regularization(self._best(_is_searched))
