@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
 from scipy.stats import norm
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_moons
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -473,3 +473,23 @@ def test_information_has_less_weight_with_more_samples():
 
     assert weigh(20) == MAX_INFORMATION_WEIGHT
     assert weigh(1000) == pytest.approx(INFORMATION_WEIGHT_RATE * 40 / 500)
+
+
+def test_numbers_of_features_are_compared_by_a_model_like_the_best():
+    rng = np.random.default_rng(0)
+    X, y = make_moons(240, noise=0.1, random_state=0)
+    X = np.column_stack([X, rng.standard_normal((240, 3))])
+    dense = OPGDClassifierCV(shrinkage=0.1, ridge=0.05, cv=3).fit(X, y)
+    assert dense.best_params_["n_subclasses"] != 1
+    model = OPGDClassifierCV(sparsity="auto", shrinkage=0.1, ridge=0.05, cv=3).fit(X, y)
+    tried = model.cv_results_["params"]
+    for size in model.sparsity_path_["n_features"]:
+        numbers = [params["n_subclasses"] for params in tried if params["sparsity"] == size]
+        assert dense.best_params_["n_subclasses"] in numbers
+    assert model.get_support(indices=True).tolist() == [0, 1]
+
+
+def test_scores_without_standard_errors_are_not_averaged():
+    path = make_path([0.6, 1.0, 1.0, 1.0], [0.1] * 4, [1, 2, 3, 4])
+    path.ranking.standard_error = lambda _: 0.0
+    assert path.select() == 2

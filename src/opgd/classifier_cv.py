@@ -154,12 +154,12 @@ class OPGDClassifierCV(
         it to False for the Gaussian posteriors themselves, or to calibrate by other samples.
     rule : {"best", "one_se"}, default="best"
         How to select a model. "best" considers the models whose mean score is within half a
-        standard error of the highest one and, of these, the ones whose log-loss is within half a
-        standard error of the lowest one. It selects the fewest Gaussians; ties are broken by higher
-        score, then by lower log-loss, then by fewer parameters. "one_se" selects the model with the
-        fewest parameters among those whose mean score is within one standard error of the highest.
-        It also keeps fewer features, see `sparsity`. Use "one_se" when a smaller model is worth a
-        slightly larger error.
+        standard error of the highest and, with more than one split, those of them whose log-loss is
+        within half a standard error of the lowest. It selects the model with the fewest Gaussians;
+        ties are broken by higher score, then by lower log-loss, then by fewer parameters. "one_se"
+        selects the model with the fewest parameters among those whose mean score is within one
+        standard error of the highest. It also keeps fewer features, see `sparsity`. Use "one_se"
+        when a smaller model is worth a slightly larger error.
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
         None means 1; -1 means all cores. Set -1 unless the search is part of another one that runs
@@ -215,8 +215,8 @@ class OPGDClassifierCV(
         "mean_test_error" and "se_test_error", "mean_test_log_loss" (calibrated),
         "test_log_likelihood" (of held-out samples, without calibration), "n_components", and
         "selected". The features are the first entries of `feature_order_`. With
-        ``sparsity="auto"`` more models are tried for the selected number afterwards. It can be
-        passed to `pandas.DataFrame`.
+        ``sparsity="auto"`` more models are tried for the selected number and for all features,
+        which are not part of these results. It can be passed to `pandas.DataFrame`.
     feature_order_ : ndarray of shape (n_varying,)
         Indices of the features that are not constant, in the order in which they are selected, if
         `sparsity` is given.

@@ -58,21 +58,31 @@ def test_fewer_gaussians_win_within_half_a_standard_error():
     assert Ranking().best([many, near]) is many
 
 
-def test_fewer_gaussians_need_a_log_loss_within_half_a_standard_error():
-    many, few = make_model([0.1] * 3, n_gaussians=16), make_model([0.1] * 3, n_gaussians=2)
-    for k, loss in enumerate([0.28, 0.30, 0.32]):  # standard error 0.0115
-        outcome = many.outcomes[k]
-        losses = np.full_like(outcome.losses, 100 * loss)
-        many.outcomes[k] = replace(outcome, losses=losses, raw_loss=100 * loss)
-    for loss, preferred in {0.305: few, 0.31: many}.items():
-        for k, outcome in enumerate(few.outcomes):
-            losses = np.full_like(outcome.losses, 100 * loss)
-            few.outcomes[k] = replace(outcome, losses=losses, raw_loss=100 * loss)
-        few, many = Model(few.outcomes), Model(many.outcomes)  # losses are remembered
-        chosen = Ranking().preferred([many, few])
-        assert chosen.n_gaussians == preferred.n_gaussians
-        assert Ranking(calibrate=False).preferred([many, few]) is chosen
-    assert Ranking().preferred([Model(many.outcomes[:1]), Model(few.outcomes[:1])]).n_gaussians == 2
+def with_losses(model, losses, raw_losses):
+    """Return a model with these mean log-losses on its splits of 100 samples."""
+    return Model(
+        [
+            replace(outcome, losses=np.full_like(outcome.losses, 100 * loss), raw_loss=100 * raw)
+            for outcome, loss, raw in zip(model.outcomes, losses, raw_losses, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize(("loss", "n_gaussians"), [(0.305, 2), (0.31, 16)])
+def test_fewer_gaussians_need_a_log_loss_within_half_a_standard_error(loss, n_gaussians):
+    spread, equal = [0.28, 0.30, 0.32], [0.5] * 3  # standard errors 0.0115 and 0.0033
+    many = with_losses(make_model([0.1] * 3, n_gaussians=16), spread, equal)
+    few = with_losses(make_model([0.1] * 3, n_gaussians=2), [loss] * 3, equal)
+    assert Ranking().preferred([many, few]).n_gaussians == n_gaussians
+    assert Ranking(calibrate=False).preferred([many, few]) is few
+    one_split = [Model(model.outcomes[:1]) for model in (many, few)]
+    assert Ranking().preferred(one_split).n_gaussians == 2
+
+
+def test_log_losses_of_separated_classes_do_not_call_for_more_gaussians():
+    many = with_losses(make_model([0.0] * 3, n_gaussians=16), [0.0049] * 3, [0.0] * 3)
+    few = with_losses(make_model([0.0] * 3, n_gaussians=2), [0.0053] * 3, [0.0] * 3)
+    assert Ranking().preferred([many, few]) is few
 
 
 def test_units_of_a_score_do_not_matter():

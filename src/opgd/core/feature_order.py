@@ -29,7 +29,7 @@ from opgd.core.types import FloatArray, IntArray
 MAX_INFORMATION_WEIGHT = 0.1
 """Maximum weight of the second term."""
 INFORMATION_WEIGHT_RATE = 0.05
-"""Weight of the second term divided by the number of features per mean sample size of a class."""
+"""The weight of the second term is this times p K / n, or the maximum if that is smaller."""
 SHRINKAGE = 0.3
 """Share of the pooled variance in the variance of each class."""
 RIDGE = 0.05

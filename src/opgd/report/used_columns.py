@@ -93,8 +93,8 @@ def _describe_choice(path: FeaturePath) -> list[str]:
         )
     return [
         *sentences,
-        "This is the smallest number of those compared whose predictions and probabilities are "
-        "nearly as good as the best.",
+        "This is the smallest number of those compared whose predictions and probabilities, on "
+        "average over neighboring numbers, are nearly as good as the best.",
     ]
 
 
