@@ -19,14 +19,7 @@ from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
 from opgd._model_selection.sparsity import SparsityPath, average_neighbors
 from opgd.core.engines import RowEngine
-from opgd.core.feature_order import (
-    INFORMATION_WEIGHT_RATE,
-    MAX_INFORMATION_WEIGHT,
-    RIDGE,
-    SHRINKAGE,
-    weigh_information,
-)
-from opgd.core.moments import Moments
+from opgd.core.feature_order import INFORMATION_WEIGHT_RATE, RIDGE, SHRINKAGE
 from opgd.inspection.estimators import name_fitted_model
 
 
@@ -91,47 +84,41 @@ def test_order_does_not_depend_on_units_origins_or_order_of_features(wine):
     assert shuffled[second].tolist() == first.tolist()
 
 
-def test_order_agrees_with_regressions_on_the_samples(wine):
-    X, y = wine
-    order = OPGDClassifier(sparsity=3).fit(X, y).feature_order_
+@pytest.mark.parametrize("n_samples", [178, 60])  # slopes by class, or of all classes together
+def test_order_agrees_with_regressions_on_the_samples(n_samples, wine):
+    X, y = (values[:: 178 // n_samples] for values in wine)
+    order = OPGDClassifier(sparsity=3, init="lda").fit(X, y).feature_order_
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    noise = RIDGE * np.diag(_within_classes(X, y).var(axis=0))
-    residuals, log_joint, selected = X, np.log(np.bincount(y) / len(y)), []
-    while len(selected) < X.shape[1]:
-        left = [j for j in range(X.shape[1]) if j not in selected]
-        added = {j: log_joint + _log_densities(residuals[:, j], y, noise[j, j]) for j in left}
-        best = max(left, key=lambda j: _rate(added[j], residuals[:, j], y, noise[j, j]))
-        selected.append(best)
-        log_joint = added[best]
-        within = _within_classes(residuals, y)
-        covariances = within.T @ within / len(X) + noise
-        change = np.eye(13) - np.outer(
-            covariances[best] / covariances[best, best], np.eye(13)[best]
+    shares = np.bincount(y) / len(y)
+    ratio = 3 * 13 / len(y)
+    shared, weight = min(1.0, max(SHRINKAGE, ratio)), min(0.1, INFORMATION_WEIGHT_RATE * ratio)
+    deviations = X - np.array([X[y == k].mean(axis=0) for k in range(3)])[y]
+    noise = RIDGE * np.diag(deviations.var(axis=0))
+    changes = [np.eye(13)] * 3  # from features to residuals, by class
+    log_joint, selected = np.log(shares) + np.zeros((len(y), 1)), []
+    while len(selected) < 13:
+        means = np.array([(X[y == k] @ changes[k]).mean(axis=0) for k in range(3)])
+        covariances = np.array(
+            [c.T @ (np.cov(X[y == k].T, bias=True) + noise) @ c for k, c in enumerate(changes)]
         )
-        residuals, noise = residuals @ change.T, change @ noise @ change.T
+        rated = {}
+        for j in set(range(13)) - set(selected):
+            variances = covariances[:, j, j]
+            total = shares @ variances + shares @ (means[:, j] - shares @ means[:, j]) ** 2
+            variances = (1 - SHRINKAGE) * variances + SHRINKAGE * shares @ variances
+            residuals = np.array([X @ c[:, j] for c in changes]).T
+            added = log_joint + norm.logpdf(residuals, means[:, j], np.sqrt(variances))
+            value = log_softmax(added, axis=1)[np.arange(len(y)), y].mean()
+            information = np.log(total) - shares @ np.log(variances)
+            rated[j] = value + weight / 2 * information, added
+        best = max(rated, key=lambda j: rated[j][0])
+        log_joint = rated[best][1]
+        selected.append(best)
+        columns = covariances[:, :, best]
+        columns = (1 - shared) * columns + shared * (shares @ columns)
+        slopes = columns / columns[:, [best]]
+        changes = [c - np.outer(c[:, best], s) for c, s in zip(changes, slopes, strict=True)]
     assert order.tolist() == selected
-
-
-def _within_classes(X, y):
-    return np.concatenate([X[y == k] - X[y == k].mean(axis=0) for k in range(3)])
-
-
-def _class_variances(values, y, noise):
-    variances = np.array([values[y == k].var() for k in range(3)]) + noise
-    return (1 - SHRINKAGE) * variances + SHRINKAGE * (np.bincount(y) / len(y)) @ variances
-
-
-def _log_densities(values, y, noise):
-    means = [values[y == k].mean() for k in range(3)]
-    return norm.logpdf(values[:, None], means, np.sqrt(_class_variances(values, y, noise)))
-
-
-def _rate(log_joint, values, y, noise):
-    shares, n = np.bincount(y) / len(y), np.arange(len(y))
-    in_class = np.log(_class_variances(values, y, noise))
-    information = np.log(values.var() + noise) - shares @ in_class
-    weight = INFORMATION_WEIGHT_RATE * 3 * 13 / len(y)
-    return log_softmax(log_joint, axis=1)[n, y].mean() + weight / 2 * information
 
 
 def test_copies_of_a_selected_feature_come_late(wine):
@@ -141,7 +128,7 @@ def test_copies_of_a_selected_feature_come_late(wine):
     twins = np.column_stack([X[:, 6], X, X[:, 6], near])
     order = OPGDClassifier(1, sparsity=3, init="lda").fit(twins, y).feature_order_.tolist()
     assert order[0] in (0, 15)  # of exact copies, the first
-    assert min(order.index(j) for j in {0, 7, 14, 15} - {order[0]}) >= 10
+    assert min(order.index(j) for j in {0, 7, 14, 15} - {order[0]}) >= 9  # of 16
 
 
 def test_a_feature_that_is_constant_in_classes_is_the_first(wine):
@@ -230,7 +217,7 @@ def test_frequencies_tell_stable_features_and_groups(simulated, selected):
 
 def test_frequencies_ignore_samples_of_weight_zero(simulated, selected):
     X, y = simulated
-    weights = np.repeat([3.0, 0.0], 120)
+    weights = np.repeat([1.0, 0.0], 120)
     noise = np.where(weights[:, None] > 0, X, np.random.default_rng(1).standard_normal(X.shape))
     first, second = (
         selected.selection_frequencies(rows, y[: len(rows)], **settings).frequencies
@@ -464,15 +451,6 @@ def test_average_over_neighbors(rng):
     assert average_neighbors(sizes, noise).std() < 0.5 * noise.std()
     values = np.where(sizes == 5, -np.inf, 0.3)
     assert average_neighbors(sizes, values) == pytest.approx(values)
-
-
-def test_information_has_less_weight_with_more_samples():
-    def weigh(n_samples):
-        weights = np.full(2, n_samples / 2)
-        return weigh_information(Moments(weights, weights, np.zeros((2, 40)), np.zeros((2, 1, 1))))
-
-    assert weigh(20) == MAX_INFORMATION_WEIGHT
-    assert weigh(1000) == pytest.approx(INFORMATION_WEIGHT_RATE * 40 / 500)
 
 
 def test_numbers_of_features_are_compared_by_a_model_like_the_best():

@@ -1,9 +1,10 @@
 r"""Order of features by what each adds to the separation of the classes.
 
 Features are added one after the other. What the features before it explain of a feature, by linear
-regression inside the classes, is subtracted from it; the residual is normally distributed in
-class :math:`k` with mean :math:`m_k` and variance :math:`v_k`, and over all samples with variance
-:math:`v`. Each time the feature is added that maximizes
+regression inside class :math:`k`, is subtracted from it; the residual is normally distributed there
+with mean :math:`m_k` and variance :math:`v_k`, and over all classes with variance :math:`v`. Slopes
+are shrunk toward those of all classes together, entirely if samples are few. Each time the feature
+is added that maximizes
 
 .. math::
 
@@ -31,7 +32,7 @@ MAX_INFORMATION_WEIGHT = 0.1
 INFORMATION_WEIGHT_RATE = 0.05
 """The weight of the second term is this times p K / n, or the maximum if that is smaller."""
 SHRINKAGE = 0.3
-"""Share of the pooled variance in the variance of each class."""
+"""Share of the pooled variance in the variance of each class, and least share in the slopes."""
 RIDGE = 0.05
 """Share of the variance of a feature inside classes that is added to it, as noise of its own.
 
@@ -80,11 +81,9 @@ def shrink(priors: FloatArray, variances: FloatArray) -> FloatArray:
     return (1 - SHRINKAGE) * np.maximum(variances, 0.0) + SHRINKAGE * pooled
 
 
-def weigh_information(classes: Moments) -> float:
-    """Return the weight of the second term."""
-    n_classes, n_features = classes.means.shape
-    ratio = n_features * n_classes / float(classes.counts.sum())
-    return min(MAX_INFORMATION_WEIGHT, INFORMATION_WEIGHT_RATE * ratio)
+def count_features_per_sample(classes: Moments) -> float:
+    """Return the number of features divided by the mean number of samples of a class, p K / n."""
+    return classes.means.size / float(classes.counts.sum())
 
 
 def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
@@ -112,15 +111,19 @@ class _Selection:
 
     def __init__(self, classes: Moments, sample: LabeledRows, n_steps: int) -> None:
         n_classes, n_features = classes.means.shape
-        self.information_weight = weigh_information(classes)
+        ratio = count_features_per_sample(classes)
+        self.information_weight = min(MAX_INFORMATION_WEIGHT, INFORMATION_WEIGHT_RATE * ratio)
+        self.shared = min(1.0, max(SHRINKAGE, ratio))  # of the pooled covariances in the slopes
+        n_slopes = 1 if self.shared == 1.0 else n_classes
         noise = np.maximum(RIDGE * np.diag(classes.within), MIN_NOISE)
         self.covariances, self.priors = classes.covariances + np.diag(noise), classes.priors
         self.means = classes.means.copy()  # (K, m), of residuals
         self.variances = np.diagonal(self.covariances, axis1=1, axis2=2).copy()  # (K, m)
-        self.sample, self.residuals = sample, sample.rows.T.copy()  # (m, n)
+        self.sample = sample
+        self.residuals = np.repeat(sample.rows.T[None], n_slopes, axis=0)  # (K or 1, m, n)
         self.log_joint = np.repeat(np.log(self.priors)[:, None], len(sample.labels), axis=1)
         self.selected: list[int] = []
-        self._coefficients = np.empty((n_steps, n_features))
+        self._coefficients = np.empty((n_slopes, n_steps, n_features))
         self._with_selected = np.empty((n_classes, n_steps, n_features))
 
     def rate(self) -> FloatArray:
@@ -146,7 +149,7 @@ class _Selection:
     def _add_densities(self, features: IntArray) -> FloatArray:
         """Return the log joints after adding each of some features, (K, b, n)."""
         variances = shrink(self.priors, self.variances)[:, features, None]
-        steps = self.residuals[features] - self.means[:, features, None]
+        steps = self.residuals[:, features] - self.means[:, features, None]
         steps *= steps
         steps /= -2.0 * variances
         steps -= 0.5 * np.log(variances)
@@ -158,21 +161,32 @@ class _Selection:
         n_selected = len(self.selected)
         self.log_joint = self._add_densities(np.array([feature]))[:, 0]
         covariances = self._residual_covariances(feature)
-        pooled = self.priors @ covariances
-        slopes = pooled / pooled[feature]
+        slopes = self._estimate_slopes(covariances, feature)  # (K or 1, m)
         self.variances += slopes * (slopes * covariances[:, feature, None] - 2.0 * covariances)
         self.means -= slopes * self.means[:, feature, None]
-        self.residuals -= np.outer(slopes, self.residuals[feature])
-        coefficients = self._coefficients[:n_selected]
-        coefficients -= np.outer(coefficients[:, feature], slopes)
-        self._coefficients[n_selected] = slopes
+        self.residuals -= slopes[:, :, None] * self.residuals[:, feature, None]
+        coefficients = self._coefficients[:, :n_selected]
+        coefficients -= coefficients[:, :, feature, None] * slopes[:, None]
+        self._coefficients[:, n_selected] = slopes
         self._with_selected[:, n_selected] = self.covariances[:, feature]
         self.selected.append(feature)
+
+    def _estimate_slopes(self, covariances: FloatArray, feature: int) -> FloatArray:
+        """Return the slopes of all residuals on that of a feature, (K, m) or (1, m)."""
+        pooled = (self.priors @ covariances)[None]
+        if len(self.residuals) > 1:
+            pooled = (1.0 - self.shared) * covariances + self.shared * pooled
+        slopes: FloatArray = pooled / pooled[:, feature, None]
+        return slopes
 
     def _residual_covariances(self, feature: int) -> FloatArray:
         """Return the covariances, by class, of all residuals with that of a feature, (K, m)."""
         n_selected = len(self.selected)
-        coefficients = self._coefficients[:n_selected]  # of the selected features, (s, m)
+        coefficients = self._coefficients[
+            :, :n_selected
+        ]  # of the selected features, (K or 1, s, m)
+        with_selected = self._with_selected[:, :n_selected]
         with_residual = self.covariances[:, feature].copy()  # of all features with this residual
-        with_residual -= coefficients[:, feature] @ self._with_selected[:, :n_selected]
-        return with_residual - with_residual[:, self.selected] @ coefficients
+        with_residual -= (coefficients[:, None, :, feature] @ with_selected)[:, 0]
+        explained = with_residual[:, None, self.selected] @ coefficients
+        return with_residual - explained[:, 0]
