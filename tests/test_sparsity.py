@@ -409,7 +409,12 @@ def make_path(accuracies, briers, sizes, rule="best"):
     def try_size(size):
         place = sizes.index(size)
         accuracy, brier = accuracies[place], briers[place] + spread
-        return [SimpleNamespace(accuracy=accuracy, brier=brier, weights=np.ones(2))]
+        error = 1.0 - accuracy
+        return [
+            SimpleNamespace(
+                accuracy=accuracy, error=error, loss=error, brier=brier, weights=np.ones(2)
+            )
+        ]
 
     path = SparsityPath(try_size, ranking, rule)
     path.visit(sizes)
@@ -471,3 +476,15 @@ def test_scores_without_standard_errors_are_not_averaged():
     path = make_path([0.6, 1.0, 1.0, 1.0], [0.1] * 4, [1, 2, 3, 4])
     path.ranking.standard_error = lambda _: 0.0
     assert path.select() == 2
+
+
+def test_numbers_next_to_the_selected_one_are_tried():
+    rng = np.random.default_rng(0)
+    accuracies = np.minimum(0.6 + 0.02 * np.arange(1, 61), 0.9) + 0.02 * rng.random(60)
+    path = make_path(accuracies, [0.1] * 60, list(range(1, 61)))
+    path.models.clear()
+    path.explore(60)
+    visited = sorted(path.models)
+    place = visited.index(path.select())
+    assert visited[place - 1 : place + 2] == [visited[place] + step for step in (-1, 0, 1)]
+    assert len(visited) < 40

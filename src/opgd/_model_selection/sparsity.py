@@ -82,11 +82,8 @@ class SparsityPath:
             if self._has_stalled():
                 break
         self.visit(sizes[-1:])
-        visited = sorted(self.models)
-        place = visited.index(self.select())
-        low, high = visited[max(place - 1, 0)], visited[min(place + 1, len(visited) - 1)]
-        between = np.linspace(low, high, min(high - low, MAX_REFINED) + 1).round().astype(int)
-        self.visit(between.tolist())
+        while new := self._list_neighbors():
+            self.visit(new)
 
     def visit(self, sizes: Iterable[int]) -> None:
         """Try numbers of features that were not tried yet."""
@@ -133,6 +130,14 @@ class SparsityPath:
             "n_components": np.array([_count_components(model) for model in models]),
             "selected": np.array(sizes) == self.select(),
         }
+
+    def _list_neighbors(self) -> list[int]:
+        """Return numbers between the selected one and its neighbors that were not tried yet."""
+        visited = sorted(self.models)
+        place = visited.index(self.select())
+        low, high = visited[max(place - 1, 0)], visited[min(place + 1, len(visited) - 1)]
+        between = np.linspace(low, high, min(high - low, MAX_REFINED) + 1).round().astype(int)
+        return [size for size in between.tolist() if size not in self.models]
 
     def _has_stalled(self) -> bool:
         """Return whether the last numbers of features did not improve the results."""
