@@ -182,9 +182,7 @@ class _Selection:
     def _residual_covariances(self, feature: int) -> FloatArray:
         """Return the covariances, by class, of all residuals with that of a feature, (K, m)."""
         n_selected = len(self.selected)
-        coefficients = self._coefficients[
-            :, :n_selected
-        ]  # of the selected features, (K or 1, s, m)
+        coefficients = self._coefficients[:, :n_selected]  # (K or 1, s, m)
         with_selected = self._with_selected[:, :n_selected]
         with_residual = self.covariances[:, feature].copy()  # of all features with this residual
         with_residual -= (coefficients[:, None, :, feature] @ with_selected)[:, 0]
