@@ -133,6 +133,8 @@ def describe_losses(results: Results) -> str:
     better = results.find_better("error")
     clear = better[better["difference"] > 2 * better["standard_error"]]
     of_trees = clear[clear["method"].isin(TREES)]
+    n_clear, n_trees = len(clear), len(of_trees)
+    where = f"all {n_clear}" if n_trees == n_clear else f"{n_trees} of the {n_clear}"
     largest = better.iloc[0]
     loss = results.find_better("loss")
     worst = loss.iloc[0]
@@ -141,8 +143,8 @@ def describe_losses(results: Results) -> str:
         f"{len(clear)} of them by more than two standard errors. Of the {len(MORE.tables)} data "
         f"sets that were never used for tuning, these are {better.index.isin(MORE.tables).sum()} "
         f"and {clear.index.isin(MORE.tables).sum()}.",
-        f"On {len(of_trees)} of these {len(clear)} the lowest error is that of a forest or of "
-        f"boosting: {enumerate_names([short(table) for table in of_trees.index])}."
+        f"On {where} with such a difference, the lowest error is that of a forest or of boosting: "
+        f"{enumerate_names([short(table) for table in of_trees.index])}."
         if len(of_trees)
         else "",
         f"The largest difference is that on {short(better.index[0])}: "
