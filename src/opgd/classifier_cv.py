@@ -120,11 +120,11 @@ class OPGDClassifierCV(
         about 1.4 times as many features each time, from one to all, with inexpensive models and one
         like the best model with all features, then numbers near the selected one. Of these, or of
         several numbers that are passed, the smallest is selected whose score and Brier score are
-        within a third of a standard error of the best ones, with ``rule="one_se"`` a whole one.
-        Both are averaged over neighboring numbers first, unless the largest number is clearly worse
-        than the best. Features are ordered on the training samples of each split, so that held-out
-        samples do not take part in the selection. `sparsity_path_` has the results. Set "auto" when
-        fewer features would be worth a slightly larger error.
+        within half a standard error of the best ones, with ``rule="one_se"`` a whole one. Both are
+        averaged over neighboring numbers first, unless the largest number is clearly worse than the
+        best. Features are ordered on the training samples of each split, so that held-out samples
+        do not take part in the selection. `sparsity_path_` has the results. Set "auto" when fewer
+        features would be worth a slightly larger error.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,

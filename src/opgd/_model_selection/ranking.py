@@ -12,7 +12,7 @@ from opgd.core.calibration import compare_at
 from opgd.core.types import AnyArray, FloatArray
 
 TIE = 0.5
-"""Standard errors within which a model with fewer Gaussians is preferred."""
+"""Standard errors within which a model with fewer Gaussians, or features, is preferred."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 Features are ordered on the training samples of each split by what they add to the separation of the
 classes (`opgd.core.feature_order`), so that a number of features determines which are used. A few
 inexpensive models are tried for each of several numbers, then for numbers near the best. The
-smallest number whose results are within a third of a standard error of the best ones is selected.
+smallest number whose results are within half a standard error of the best ones is selected.
 
 The best of many numbers is partly the luckiest one, so results are averaged over neighboring
 numbers first. This would blur a sharp minimum, as in a table where most features are noise, and is
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from opgd._model_selection.ranking import Model, Ranking, binomial_error, estimate_mean
+from opgd._model_selection.ranking import TIE, Model, Ranking, binomial_error, estimate_mean
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 RATIO = 0.7
 """Ratio of successive numbers of features."""
 MAX_REFINED = 8
 """Maximum number of numbers between two successive ones that are tried near the best."""
-TOLERANCES = {"best": 1 / 3, "one_se": 1.0}
+TOLERANCES = {"best": TIE, "one_se": 1.0}
 """Standard errors within which fewer features are preferred, by rule."""
 CLEARLY_WORSE = 2.0
 """Standard errors by which the results of the largest number are clearly worse than the best."""
@@ -60,7 +60,7 @@ class SparsityPath:
     ----------
     try_size : returns the models that were tried with a number of features
     ranking : order of models
-    rule : "one_se" to accept results within a whole standard error of the best, instead of a third
+    rule : with "one_se", results within a whole standard error are nearly as good, otherwise half
     """
 
     try_size: Callable[[int], list[Model]]

@@ -30,8 +30,8 @@ class FeatureSelectionDisplay(PanelsDisplay):
     Create it with `from_estimator`. The left panel shows the error on held-out samples of the best
     model with each number of features, with a bar of one standard error to each side, and a ring
     around the selected number: the smallest whose results, averaged over neighboring numbers, are
-    within a third of a standard error of the best ones. The right panel shows standardized loadings
-    of the selected features (rows, in the order of their selection) on the components (columns).
+    within half a standard error of the best ones. The right panel shows standardized loadings of
+    the selected features (rows, in the order of their selection) on the components (columns).
 
     Attributes
     ----------
