@@ -91,7 +91,10 @@ class Prepared:
 
         def compute() -> tuple[Moments, IntArray]:
             groups, classes = split_classes(self.frame, whitening.coordinates, numbers)
-            return whitening.whiten(self.frame.moments(len(classes), groups)), classes
+            moments = self.frame.moments(len(classes), groups)
+            # rounding may resolve ties between centers in another way than k-means did
+            occupied = moments.weights > 0
+            return whitening.whiten(moments.select(occupied)), classes[occupied]
 
         return self._remember(("split", ridge, tuple(numbers)), compute)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from opgd.core.engines import Engine, RowBlock
 from opgd.core.products import rows_times
-from opgd.core.types import FloatArray, IntArray
+from opgd.core.types import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,15 @@ class Moments:
         """Return the moments of the samples x @ matrix; matrix has shape (n_features, n_new)."""
         covariances = matrix.T @ self.covariances @ matrix
         return Moments(self.weights, self.square_weights, self.means @ matrix, covariances)
+
+    def select(self, groups: AnyArray) -> "Moments":
+        """Return the moments of some groups, given by indices or a mask."""
+        return Moments(
+            self.weights[groups],
+            self.square_weights[groups],
+            self.means[groups],
+            self.covariances[groups],
+        )
 
     def merge(self, parents: IntArray, n_parents: int) -> "Moments":
         """Return the moments of unions of groups; group g belongs to union `parents[g]`."""
