@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
-from scipy.stats import norm
+from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine, make_moons
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import adjusted_rand_score
@@ -19,7 +19,14 @@ from opgd._fit.problem import pose, prepare
 from opgd._fit.sparse_loadings import SupportObjective
 from opgd._model_selection.sparsity import SparsityPath, average_neighbors
 from opgd.core.engines import RowEngine
-from opgd.core.feature_order import INFORMATION_WEIGHT_RATE, RIDGE, SHRINKAGE
+from opgd.core.feature_order import (
+    INFORMATION_WEIGHT,
+    MAX_TEMPERATURE,
+    MIN_LOSS,
+    RIDGE,
+    SHRINKAGE,
+    TEMPERATURE_RATE,
+)
 from opgd.inspection.estimators import name_fitted_model
 
 
@@ -84,41 +91,70 @@ def test_order_does_not_depend_on_units_origins_or_order_of_features(wine):
     assert shuffled[second].tolist() == first.tolist()
 
 
-@pytest.mark.parametrize("n_samples", [178, 60])  # slopes by class, or of all classes together
-def test_order_agrees_with_regressions_on_the_samples(n_samples, wine):
-    X, y = (values[:: 178 // n_samples] for values in wine)
+@pytest.mark.parametrize("step", [1, 2, 5])  # correlations by class, or of all classes together
+def test_order_agrees_with_densities_of_each_set(step, wine):
+    X, y = (values[::step] for values in wine)
     order = OPGDClassifier(sparsity=3, init="lda").fit(X, y).feature_order_
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    shares = np.bincount(y) / len(y)
-    ratio = 3 * 13 / len(y)
-    shared, weight = min(1.0, max(SHRINKAGE, ratio)), min(0.1, INFORMATION_WEIGHT_RATE * ratio)
-    deviations = X - np.array([X[y == k].mean(axis=0) for k in range(3)])[y]
-    noise = RIDGE * np.diag(deviations.var(axis=0))
-    changes = [np.eye(13)] * 3  # from features to residuals, by class
-    log_joint, selected = np.log(shares) + np.zeros((len(y), 1)), []
-    while len(selected) < 13:
-        means = np.array([(X[y == k] @ changes[k]).mean(axis=0) for k in range(3)])
-        covariances = np.array(
-            [c.T @ (np.cov(X[y == k].T, bias=True) + noise) @ c for k, c in enumerate(changes)]
-        )
-        rated = {}
-        for j in set(range(13)) - set(selected):
-            variances = covariances[:, j, j]
-            total = shares @ variances + shares @ (means[:, j] - shares @ means[:, j]) ** 2
-            variances = (1 - SHRINKAGE) * variances + SHRINKAGE * shares @ variances
-            residuals = np.array([X @ c[:, j] for c in changes]).T
-            added = log_joint + norm.logpdf(residuals, means[:, j], np.sqrt(variances))
-            value = log_softmax(added, axis=1)[np.arange(len(y)), y].mean()
-            information = np.log(total) - shares @ np.log(variances)
-            rated[j] = value + weight / 2 * information, added
-        best = max(rated, key=lambda j: rated[j][0])
-        log_joint = rated[best][1]
-        selected.append(best)
-        columns = covariances[:, :, best]
-        columns = (1 - shared) * columns + shared * (shares @ columns)
-        slopes = columns / columns[:, [best]]
-        changes = [c - np.outer(c[:, best], s) for c, s in zip(changes, slopes, strict=True)]
-    assert order.tolist() == selected
+    shares, ratio = np.bincount(y) / len(y), 3 * 13 / len(y)
+    means = np.array([X[y == k].mean(axis=0) for k in range(3)])
+    pooled = np.cov((X - means[y]).T, bias=True)
+    noise = RIDGE * np.diag(np.diag(pooled))
+    shared = min(1.0, max(SHRINKAGE, ratio))
+    covariances = []
+    for k in range(3):
+        own = np.cov(X[y == k].T, bias=True)
+        blended = (1 - shared) * own + shared * pooled + noise
+        variances = np.diag((1 - SHRINKAGE) * own + SHRINKAGE * pooled + noise)
+        scales = np.sqrt(variances / np.diag(blended))
+        covariances.append(blended * np.outer(scales, scales))
+
+    def log_posterior(features, temperature):
+        densities = [
+            multivariate_normal(m[features], c[np.ix_(features, features)]).logpdf(X[:, features])
+            for m, c in zip(means, covariances, strict=True)
+        ]
+        log_joint = (np.log(shares) + np.transpose(densities)) / temperature
+        return log_softmax(log_joint, axis=1)[np.arange(len(y)), y].mean()
+
+    def information(features):
+        of_classes = [np.linalg.slogdet(c[np.ix_(features, features)])[1] for c in covariances]
+        total = (np.cov(X.T, bias=True) + noise)[np.ix_(features, features)]
+        return np.linalg.slogdet(total)[1] - shares @ of_classes
+
+    left, removed = list(range(13)), []
+    while len(left) > 1:
+        temperature = min(MAX_TEMPERATURE, max(1.0, TEMPERATURE_RATE * ratio))
+        while -log_posterior(left, temperature) < MIN_LOSS:
+            temperature *= 2
+        without = {j: [i for i in left if i != j] for j in left}
+        values = {
+            j: log_posterior(rest, temperature) + INFORMATION_WEIGHT / 2 * information(rest)
+            for j, rest in without.items()
+        }
+        removed.append(max(values, key=values.get))
+        left = without[removed[-1]]
+    assert order.tolist() == [*left, *removed[::-1]]
+
+
+def test_features_that_are_useful_only_together_are_found():
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], size=(400, 2))
+    X = np.column_stack([rng.standard_normal((400, 5)), signs])
+    X += 0.3 * rng.standard_normal(X.shape)
+    model = OPGDClassifier(sparsity=2).fit(X, signs.prod(axis=1))
+    assert model.get_support(indices=True).tolist() == [5, 6]
+
+
+def test_features_removed_together_cannot_replace_each_other():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    informative = rng.standard_normal((200, 3)) + y[:, None]
+    near = informative + 0.01 * rng.standard_normal((200, 3))
+    X = np.column_stack([informative, near, rng.standard_normal((200, 200))])
+    order = OPGDClassifier(1, sparsity=3, init="lda").fit(X, y).feature_order_
+    assert {j % 3 for j in order[:3]} == {0, 1, 2}
+    assert max(order[:3]) < 6
 
 
 def test_copies_of_a_selected_feature_come_late(wine):

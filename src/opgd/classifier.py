@@ -98,9 +98,9 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         What `sparsity` removes:
 
         - "features": features from all components, so that fewer have to be measured. Features are
-          selected one after the other, each the one that adds most to the separation of the
-          classes, by their means or variances, given those before it. The fit is the same as that
-          to the selected features alone;
+          removed one after the other, each the one without which the others separate the classes
+          best, by means, variances and correlations. The fit is the same as that to the selected
+          features alone;
         - "loadings": other features from each component, so that it can be interpreted. From the
           components without sparsity, the loadings that matter least are removed step by step, and
           those that are left are optimized again.

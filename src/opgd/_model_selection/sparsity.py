@@ -1,7 +1,8 @@
 """Selection of the number of features.
 
-Features are ordered on the training samples of each split by what they add to the separation of the
-classes (`opgd.core.feature_order`), so that a number of features determines which are used. A few
+Features are ordered on the training samples of each split by what the separation of the classes
+loses without them (`opgd.core.feature_order`), so that a number of features determines which are
+used. A few
 inexpensive models are tried for each of several numbers, then for numbers near the best. The
 smallest number whose results are within half a standard error of the best ones is selected.
 

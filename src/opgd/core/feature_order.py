@@ -1,22 +1,36 @@
-r"""Order of features by what each adds to the separation of the classes.
+r"""Order of features by what the separation of the classes loses without each of them.
 
-Features are added one after the other. What the features before it explain of a feature, by linear
-regression inside class :math:`k`, is subtracted from it; the residual is normally distributed there
-with mean :math:`m_k` and variance :math:`v_k`, and over all classes with variance :math:`v`. Slopes
-are shrunk toward those of all classes together, entirely if samples are few. Each time the feature
-is added that maximizes
+Every class is a Gaussian of all features. Its variances are shrunk toward the pooled ones, and its
+correlations toward the pooled correlations, entirely if samples are few. Features are removed one
+after the other, each time the one without which
 
 .. math::
 
-    \frac{1}{n} \sum_i \log p(y_i \mid r_i) +
-    \frac{\lambda}{2} \Big( \log v - \sum_k \pi_k \log v_k \Big),
+    \frac{1}{n} \sum_i \log p(y_i \mid x_i) +
+    \frac{\lambda}{2} \Big( \log |\Sigma| - \sum_k \pi_k \log |\Sigma_k| \Big), \qquad
+    p(k \mid x) \propto \big( \pi_k \, \phi_k(x) \big)^{1/T},
 
-where :math:`r_i` are the residuals of the features so far. The first term is the mean log posterior
-of the true classes: it does not reward a feature for separating classes that others separate
-already. The second is the information of the residual alone, whether means or variances differ. It
-has less variance, and prevails once the samples are separated, but it also rewards what others
-contribute already. So its weight :math:`\lambda` is large only where features are many and samples
-of a class are few, and the first term would follow their noise.
+is largest, where :math:`x_i` are the features that are left, with covariance :math:`\Sigma_k` in a
+class and :math:`\Sigma` in all of them. The feature that is removed last is the first of the order.
+So a feature that others can replace comes late, however informative it is alone, and one that is
+useful only together with others does not.
+
+The first term is the mean log posterior of the true classes. It does not reward a feature for
+separating classes that others separate already. If features are many and samples few, most samples
+are separated by any features, and a few decide; a temperature :math:`T > 1` takes more of them into
+account. The second term is the information on the class if samples of all classes together were
+normally distributed. It varies less between samples, and prevails once they are separated.
+
+The Gaussians without a feature follow from those with it. Let :math:`P` be the inverse of the
+correlations of a class, :math:`u` the deviations of a sample from its mean, divided by the standard
+deviations :math:`\sigma`, and :math:`y = P u`. Removing the feature :math:`j` changes
+
+.. math::
+
+    \log \phi &\leftarrow \log \phi + \frac{y_j^2}{2 P_{jj}}
+    - \frac{1}{2} \log P_{jj} + \log \sigma_j + \text{const}, \\
+    P &\leftarrow P - \frac{P_{\cdot j} P_{j \cdot}}{P_{jj}}, \qquad
+    y \leftarrow y - \frac{P_{\cdot j} y_j}{P_{jj}}.
 """
 
 from dataclasses import dataclass
@@ -27,26 +41,36 @@ from opgd.core.kernels import log_sum
 from opgd.core.moments import Moments
 from opgd.core.types import FloatArray, IntArray
 
-MAX_INFORMATION_WEIGHT = 0.1
-"""Maximum weight of the second term."""
-INFORMATION_WEIGHT_RATE = 0.05
-"""The weight of the second term is this times p K / n, or the maximum if that is smaller."""
 SHRINKAGE = 0.3
-"""Share of the pooled variance in the variance of each class, and least share in the slopes."""
+"""Share of the pooled variance in the variance of each class, and least share in correlations."""
 RIDGE = 0.05
 """Share of the variance of a feature inside classes that is added to it, as noise of its own.
 
 What is left of a copy of a selected feature is then mostly noise, however small it is."""
 MIN_NOISE = 1e-12
 """Variance that is added at least, to features that are constant in each class."""
+INFORMATION_WEIGHT = 0.03
+"""Weight of the second term."""
+TEMPERATURE_RATE, MAX_TEMPERATURE = 10.0, 3.0
+"""The temperature is the first times p K / n, at least one and at most the second."""
+MIN_LOSS = 1e-3
+"""Mean log-loss below which samples count as separated; the temperature is then doubled."""
+MAX_DOUBLINGS = 60
+"""Maximum number of times that the temperature is doubled."""
 DIGITS = 10
-"""Number of decimals that are compared, so that the first of equal features is selected."""
+"""Number of decimals that are compared, so that the first of equal features is preferred."""
 MAX_CANDIDATES = 1000
-"""Number of features with the largest information of their own among which some are selected."""
+"""Number of features with the largest information of their own that are compared with others."""
 MAX_STEPS = 100
-"""Number of features that are selected one after the other."""
+"""Number of features up to which they are removed one by one."""
+REMOVED_SHARE = 0.1
+"""Share of the features that are removed together if there are more."""
+MAX_PARTIAL_CORRELATION = 0.3
+"""Maximum partial correlation of features that are removed together.
+
+Of features that can replace each other, only one is removed at a time."""
 MAX_CELLS = 2**22
-"""Number of log densities that are computed for each selection, which limits the samples."""
+"""Number of log densities that are computed for each step, which limits the samples."""
 BLOCK_CELLS = 2**17
 """Number of log densities that are computed together, so that they fit the cache."""
 
@@ -67,7 +91,10 @@ def screen_features(priors: FloatArray, means: FloatArray, variances: FloatArray
 
 
 def compute_information(priors: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
-    """Return log v - sum_k pi_k log v_k of each feature, (p,), from moments (K, p)."""
+    """Return log v - sum_k pi_k log v_k of each feature, (p,), from moments (K, p).
+
+    v is the variance of all samples, and v_k that of a class, shrunk toward the pooled one.
+    """
     pooled = priors @ variances
     total = pooled + priors @ (means - priors @ means) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -81,110 +108,137 @@ def shrink(priors: FloatArray, variances: FloatArray) -> FloatArray:
     return (1 - SHRINKAGE) * np.maximum(variances, 0.0) + SHRINKAGE * pooled
 
 
-def count_features_per_sample(classes: Moments) -> float:
-    """Return the number of features divided by the mean number of samples of a class, p K / n."""
-    return classes.means.size / float(classes.counts.sum())
-
-
 def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
     """Return the indices of features, the most useful one first.
 
-    All but the first `MAX_STEPS` are in the order of what they add to these.
+    Of equally useful features, those with smaller indices come first.
 
     Parameters
     ----------
     classes : moments of standardized features, all of which vary
     sample : samples of the same features
     """
-    n_steps = min(MAX_STEPS, classes.means.shape[1])
-    selection = _Selection(classes, sample, n_steps)
-    for _ in range(n_steps):
-        selection.add(int(np.argmax(selection.rate().round(DIGITS))))
-    others = np.argsort(-selection.rate().round(DIGITS), kind="stable")[
-        : classes.means.shape[1] - n_steps
-    ]
-    return np.concatenate([selection.selected, others]).astype(np.intp)
+    elimination = _Elimination(classes, sample)
+    removed: list[int] = []
+    while elimination.n_left > 1:
+        removed.extend(elimination.remove(elimination.list_useless()))
+    return np.array([*elimination.left, *removed[::-1]], dtype=np.intp)
 
 
-class _Selection:
-    """Features selected so far, and the residuals of all features after regression on them."""
+class _Elimination:
+    """Features that are left, and the Gaussians of the classes in these features."""
 
-    def __init__(self, classes: Moments, sample: LabeledRows, n_steps: int) -> None:
-        n_classes, n_features = classes.means.shape
-        ratio = count_features_per_sample(classes)
-        self.information_weight = min(MAX_INFORMATION_WEIGHT, INFORMATION_WEIGHT_RATE * ratio)
-        self.shared = min(1.0, max(SHRINKAGE, ratio))  # of the pooled covariances in the slopes
-        n_slopes = 1 if self.shared == 1.0 else n_classes
+    def __init__(self, classes: Moments, sample: LabeledRows) -> None:
+        ratio = classes.means.size / float(classes.counts.sum())
+        self.temperature = min(MAX_TEMPERATURE, max(1.0, TEMPERATURE_RATE * ratio))
+        self.sample, self.priors = sample, classes.priors
+        self.left = np.arange(classes.means.shape[1])
         noise = np.maximum(RIDGE * np.diag(classes.within), MIN_NOISE)
-        self.covariances, self.priors = classes.covariances + np.diag(noise), classes.priors
-        self.means = classes.means.copy()  # (K, m), of residuals
-        self.variances = np.diagonal(self.covariances, axis1=1, axis2=2).copy()  # (K, m)
-        self.sample = sample
-        self.residuals = np.repeat(sample.rows.T[None], n_slopes, axis=0)  # (K or 1, m, n)
-        self.log_joint = np.repeat(np.log(self.priors)[:, None], len(sample.labels), axis=1)
-        self.selected: list[int] = []
-        self._coefficients = np.empty((n_slopes, n_steps, n_features))
-        self._with_selected = np.empty((n_classes, n_steps, n_features))
+        variances = np.diagonal(classes.covariances, axis1=1, axis2=2)
+        deviations = np.sqrt(shrink(classes.priors, variances) + noise)
+        self.log_deviations = np.log(deviations)  # (K, m)
+        self.inverse_total = invert(classes.total + np.diag(noise))  # (m, m)
+        covariances = share_covariances(classes, min(1.0, max(SHRINKAGE, ratio)))
+        # P of each class, (K, m, m), or (1, m, m) if all classes have the same correlations
+        self.inverses = invert(correlate(covariances + np.diag(noise)))
+        rows = (sample.rows.T - classes.means[:, :, None]) / deviations[:, :, None]
+        self.rows = self.inverses @ rows  # y of the samples, (K, m, n)
+        constants = np.log(self.priors) - self.log_deviations.sum(axis=1)
+        constants = constants + 0.5 * np.linalg.slogdet(self.inverses)[1]
+        self.log_joint = constants[:, None] - 0.5 * np.einsum("kmn,kmn->kn", rows, self.rows)
+
+    @property
+    def n_left(self) -> int:
+        """Return the number of features that are left."""
+        return len(self.left)
+
+    def list_useless(self) -> IntArray:
+        """Return the places in `left` of features to remove together."""
+        # of equally useful features, the last is removed first
+        places = self.n_left - 1 - np.argsort(-self.rate()[::-1], kind="stable")
+        if self.n_left <= MAX_STEPS:
+            return places[:1]
+        n_removed = min(int(REMOVED_SHARE * self.n_left), self.n_left - MAX_STEPS)
+        correlations = np.abs(correlate(self.inverses.mean(axis=0, keepdims=True))[0])
+        listed = [int(places[0])]
+        for place in places[1 : self.n_left // 2]:
+            if len(listed) == n_removed:
+                break
+            if correlations[place, listed].max() <= MAX_PARTIAL_CORRELATION:
+                listed.append(int(place))
+        return np.array(listed)
 
     def rate(self) -> FloatArray:
-        """Return the objective after adding each feature, (m,); -inf for the selected ones."""
-        values = compute_information(self.priors, self.means, self.variances)
-        values *= 0.5 * self.information_weight
-        values[self.selected] = -np.inf
-        left = np.flatnonzero(values > -np.inf)
+        """Return the objective without each feature, up to a constant, (m,)."""
+        temperature = self._raise_temperature()
+        diagonals = np.diagonal(self.inverses, axis1=1, axis2=2)  # (K or 1, m)
+        log_variances = 2.0 * self.log_deviations - np.log(diagonals)  # given the others, (K, m)
+        information = -np.log(np.diag(self.inverse_total)) - self.priors @ log_variances
+        values = -0.5 * INFORMATION_WEIGHT * information
         step = max(1, BLOCK_CELLS // self.log_joint.size)
-        for first in range(0, len(left), step):
-            values[left[first : first + step]] += self._mean_log_posteriors(
-                left[first : first + step]
-            )
-        return values
+        for first in range(0, self.n_left, step):
+            places = slice(first, first + step)
+            log_joint = self.rows[:, places] ** 2
+            log_joint /= 2.0 * diagonals[:, places, None]
+            log_joint += 0.5 * log_variances[:, places, None]
+            log_joint += self.log_joint[:, None]
+            log_joint /= temperature
+            values[places] += self._mean_log_posteriors(log_joint)
+        return values.round(DIGITS)
 
-    def _mean_log_posteriors(self, features: IntArray) -> FloatArray:
-        """Return the mean log posterior of the true classes after adding each feature."""
-        log_joint = self._add_densities(features)
+    def remove(self, places: IntArray) -> list[int]:
+        """Remove the features at some places in `left`; return them, as given."""
+        kept = np.delete(np.arange(self.n_left), places)
+        removed = self.rows[:, places]
+        block = self.inverses[:, places][:, :, places]
+        squares = np.einsum("kbn,kbn->kn", removed, invert(block) @ removed)
+        constants = self.log_deviations[:, places].sum(axis=1) - 0.5 * np.linalg.slogdet(block)[1]
+        self.log_joint += 0.5 * squares + constants[:, None]
+        slopes = self.inverses[:, kept][:, :, places] @ invert(block)  # (K or 1, m - b, b)
+        self.rows = self.rows[:, kept] - slopes @ removed
+        self.inverses = remove_from_inverse(self.inverses, places, kept)
+        self.inverse_total = remove_from_inverse(self.inverse_total[None], places, kept)[0]
+        self.log_deviations = self.log_deviations[:, kept]
+        features = self.left[places].tolist()
+        self.left = self.left[kept]
+        return features
+
+    def _raise_temperature(self) -> float:
+        """Return the temperature, doubled until the samples are not separated."""
+        temperature = self.temperature
+        for _ in range(MAX_DOUBLINGS):
+            if self._mean_log_posteriors(self.log_joint[:, None] / temperature)[0] <= -MIN_LOSS:
+                break
+            temperature *= 2.0
+        return temperature
+
+    def _mean_log_posteriors(self, log_joint: FloatArray) -> FloatArray:
+        """Return the mean log posteriors of the true classes, (b,), from log joints (K, b, n)."""
         true = log_joint[self.sample.labels, :, np.arange(len(self.sample.labels))]  # (n, b)
         values: FloatArray = self.sample.weights @ (true - log_sum(log_joint).T)
         return values
 
-    def _add_densities(self, features: IntArray) -> FloatArray:
-        """Return the log joints after adding each of some features, (K, b, n)."""
-        variances = shrink(self.priors, self.variances)[:, features, None]
-        steps = self.residuals[:, features] - self.means[:, features, None]
-        steps *= steps
-        steps /= -2.0 * variances
-        steps -= 0.5 * np.log(variances)
-        steps += self.log_joint[:, None]
-        return steps
 
-    def add(self, feature: int) -> None:
-        """Select a feature."""
-        n_selected = len(self.selected)
-        self.log_joint = self._add_densities(np.array([feature]))[:, 0]
-        covariances = self._residual_covariances(feature)
-        slopes = self._estimate_slopes(covariances, feature)  # (K or 1, m)
-        self.variances += slopes * (slopes * covariances[:, feature, None] - 2.0 * covariances)
-        self.means -= slopes * self.means[:, feature, None]
-        self.residuals -= slopes[:, :, None] * self.residuals[:, feature, None]
-        coefficients = self._coefficients[:, :n_selected]
-        coefficients -= coefficients[:, :, feature, None] * slopes[:, None]
-        self._coefficients[:, n_selected] = slopes
-        self._with_selected[:, n_selected] = self.covariances[:, feature]
-        self.selected.append(feature)
+def share_covariances(classes: Moments, share: float) -> FloatArray:
+    """Return covariances (K, m, m) with a share of the pooled one, or (1, m, m) if it is all."""
+    pooled: FloatArray = classes.within[None]
+    return pooled if share == 1.0 else (1.0 - share) * classes.covariances + share * pooled
 
-    def _estimate_slopes(self, covariances: FloatArray, feature: int) -> FloatArray:
-        """Return the slopes of all residuals on that of a feature, (K, m) or (1, m)."""
-        pooled = (self.priors @ covariances)[None]
-        if len(self.residuals) > 1:
-            pooled = (1.0 - self.shared) * covariances + self.shared * pooled
-        slopes: FloatArray = pooled / pooled[:, feature, None]
-        return slopes
 
-    def _residual_covariances(self, feature: int) -> FloatArray:
-        """Return the covariances, by class, of all residuals with that of a feature, (K, m)."""
-        n_selected = len(self.selected)
-        coefficients = self._coefficients[:, :n_selected]  # (K or 1, s, m)
-        with_selected = self._with_selected[:, :n_selected]
-        with_residual = self.covariances[:, feature].copy()  # of all features with this residual
-        with_residual -= (coefficients[:, None, :, feature] @ with_selected)[:, 0]
-        explained = with_residual[:, None, self.selected] @ coefficients
-        return with_residual - explained[:, 0]
+def correlate(covariances: FloatArray) -> FloatArray:
+    """Return covariances (K, m, m) divided by the standard deviations."""
+    scales = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    return covariances / (scales[:, :, None] * scales[:, None])
+
+
+def invert(matrices: FloatArray) -> FloatArray:
+    """Return the inverses of matrices (..., m, m)."""
+    return np.linalg.inv(matrices).astype(np.float64, copy=False)
+
+
+def remove_from_inverse(inverses: FloatArray, removed: IntArray, kept: IntArray) -> FloatArray:
+    """Return the inverses of matrices without some features, from inverses with them."""
+    across = inverses[:, removed][:, :, kept]
+    solved = np.linalg.solve(inverses[:, removed][:, :, removed], across)
+    remaining: FloatArray = inverses[:, kept][:, :, kept] - np.swapaxes(across, 1, 2) @ solved
+    return remaining
