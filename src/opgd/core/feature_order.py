@@ -47,7 +47,7 @@ RIDGE = 0.05
 """Share of the variance of a feature inside classes that is added to it, as noise of its own.
 
 What is left of a copy of a selected feature is then mostly noise, however small it is."""
-MIN_NOISE = 1e-12
+MIN_NOISE = 1e-8
 """Variance that is added at least, to features that are constant in each class."""
 INFORMATION_WEIGHT = 0.03
 """Weight of the second term."""
