@@ -1,5 +1,6 @@
 """Selection of features by `sparsity`."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -91,12 +92,22 @@ def test_order_does_not_depend_on_units_origins_or_order_of_features(wine):
     assert shuffled[second].tolist() == first.tolist()
 
 
-@pytest.mark.parametrize("step", [1, 2, 5])  # correlations by class, or of all classes together
-def test_order_agrees_with_densities_of_each_set(step, wine):
+@pytest.mark.parametrize(
+    ("step", "n_features", "shift"),
+    [
+        (1, 13, 0.0),
+        (2, 13, 0.0),
+        (5, 13, 0.0),  # the same correlations in all classes
+        (1, 5, 0.0),  # temperature one
+        (1, 13, 5.0),  # separated classes
+    ],
+)
+def test_order_agrees_with_densities_of_each_set(step, n_features, shift, wine):
     X, y = (values[::step] for values in wine)
+    X = X[:, :n_features] + shift * y[:, None] * X[:, :n_features].std(axis=0)
     order = OPGDClassifier(sparsity=3, init="lda").fit(X, y).feature_order_
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    shares, ratio = np.bincount(y) / len(y), 3 * 13 / len(y)
+    shares, ratio = np.bincount(y) / len(y), 3 * n_features / len(y)
     means = np.array([X[y == k].mean(axis=0) for k in range(3)])
     pooled = np.cov((X - means[y]).T, bias=True)
     noise = RIDGE * np.diag(np.diag(pooled))
@@ -122,11 +133,11 @@ def test_order_agrees_with_densities_of_each_set(step, wine):
         total = (np.cov(X.T, bias=True) + noise)[np.ix_(features, features)]
         return np.linalg.slogdet(total)[1] - shares @ of_classes
 
-    left, removed = list(range(13)), []
+    left, removed, n_doublings = list(range(n_features)), [], 0
     while len(left) > 1:
         temperature = min(MAX_TEMPERATURE, max(1.0, TEMPERATURE_RATE * ratio))
         while -log_posterior(left, temperature) < MIN_LOSS:
-            temperature *= 2
+            temperature, n_doublings = temperature * 2, n_doublings + 1
         without = {j: [i for i in left if i != j] for j in left}
         values = {
             j: log_posterior(rest, temperature) + INFORMATION_WEIGHT / 2 * information(rest)
@@ -135,6 +146,7 @@ def test_order_agrees_with_densities_of_each_set(step, wine):
         removed.append(max(values, key=values.get))
         left = without[removed[-1]]
     assert order.tolist() == [*left, *removed[::-1]]
+    assert (n_doublings > 0) == (shift > 0)
 
 
 def test_features_that_are_useful_only_together_are_found():
@@ -146,15 +158,27 @@ def test_features_that_are_useful_only_together_are_found():
     assert model.get_support(indices=True).tolist() == [5, 6]
 
 
-def test_features_removed_together_cannot_replace_each_other():
+@pytest.mark.parametrize("n_copies", [2, 5, 12])
+def test_features_removed_together_cannot_replace_each_other(n_copies):
     rng = np.random.default_rng(0)
-    y = np.arange(200) % 2
-    informative = rng.standard_normal((200, 3)) + y[:, None]
-    near = informative + 0.01 * rng.standard_normal((200, 3))
-    X = np.column_stack([informative, near, rng.standard_normal((200, 200))])
+    y = np.arange(500) % 2
+    informative = np.repeat(rng.standard_normal((500, 3)) + y[:, None], n_copies, axis=1)
+    near = informative + 0.01 * rng.standard_normal(informative.shape)
+    X = np.column_stack([near, rng.standard_normal((500, 150))])
     order = OPGDClassifier(1, sparsity=3, init="lda").fit(X, y).feature_order_
-    assert {j % 3 for j in order[:3]} == {0, 1, 2}
-    assert max(order[:3]) < 6
+    assert sorted(order[:3] // n_copies) == [0, 1, 2]
+
+
+def test_many_features_that_are_constant_in_classes_are_ordered():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(20), 20)
+    X = np.column_stack([rng.standard_normal((20, 40))[y], rng.standard_normal((400, 10))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        order = OPGDClassifier(2, sparsity=5, init="lda").fit(X, y).feature_order_
+        swapped = OPGDClassifier(2, sparsity=5, init="lda").fit(X[:, ::-1], y).feature_order_
+    assert set(order[:40]) == set(range(40))
+    assert order.tolist() == (49 - swapped).tolist()
 
 
 def test_copies_of_a_selected_feature_come_late(wine):
@@ -524,3 +548,37 @@ def test_numbers_next_to_the_selected_one_are_tried():
     place = visited.index(path.select())
     assert visited[place - 1 : place + 2] == [visited[place] + step for step in (-1, 0, 1)]
     assert len(visited) < 40
+
+
+def test_the_summary_counts_models_with_all_numbers_of_features(selected):
+    summary = selected.summary_
+    assert summary.n_models == len(selected.cv_results_["params"])
+    assert summary.one_se is None  # it may keep another number of features
+
+
+def test_constant_features_are_not_counted(wine):
+    X, y = wine[0].copy(), wine[1]
+    X[:, 4] = 7.0
+    settings = {"n_subclasses": 1, "ridge": 0.1, "shrinkage": 0.1, "covariance_type": "diag"}
+    with pytest.warns(UserWarning, match="constant"):
+        model = OPGDClassifierCV(1, sparsity=(3, 13), cv=3, **settings).fit(X, y)
+    assert model.sparsity_path_["n_features"].tolist() == [3, 12]
+
+
+def test_frequencies_of_loadings_are_refused(wine):
+    model = OPGDClassifier(2, sparsity=3, sparsity_type="loadings").fit(*wine)
+    with pytest.raises(ValueError, match="sparsity_type='features'"):
+        model.selection_frequencies(*wine)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (OPGDClassifierCV(sparsity="yes"), "'auto', the share of features .* got 'yes'"),
+        (OPGDClassifier(sparsity="auto"), "OPGDClassifierCV selects"),
+        (OPGDClassifier(sparsity=None), "0 keeps all"),
+    ],
+)
+def test_messages_on_sparsity_name_what_is_allowed(model, message, wine):
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.fit(*wine)

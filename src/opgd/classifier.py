@@ -211,7 +211,7 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
     support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     feature_order_ : ndarray of shape (n_varying,)
-        Indices of the features that are not constant, in the order in which they are selected.
+        Indices of the features that are not constant, the most useful one first.
         Defined only if `sparsity` is not 0 and `sparsity_type` is "features".
     search_ : dict of ndarrays of shape (n_starts,)
         What each start of the search reached: its name ("start"), "log_likelihood", "n_iter",

@@ -218,8 +218,8 @@ class OPGDClassifierCV(
         ``sparsity="auto"`` more models are tried for the selected number and for all features,
         which are not part of these results. It can be passed to `pandas.DataFrame`.
     feature_order_ : ndarray of shape (n_varying,)
-        Indices of the features that are not constant, in the order in which they are selected, if
-        `sparsity` is given.
+        Indices of the features that are not constant, the most useful one first, if `sparsity` is
+        given.
     support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     n_splits_ : int
@@ -314,7 +314,7 @@ class OPGDClassifierCV(
         routed = route_metadata(self, scorer, params)
         sample, split_params = self._check_data(X, y, sample_weight, routed)
         self._check_parameters(sample.classes)
-        rank = sample.rank()
+        rank, n_varying = sample.count_dimensions()
         splits = make_splits(self.cv, sample, split_params, self.random_state)
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
@@ -326,7 +326,7 @@ class OPGDClassifierCV(
             calibrate=self.calibrate,
             by_accuracy=self.scoring in (None, "accuracy"),
         )
-        models, path = self._search(sample, folds, rank, ranking, progress)
+        models, path = self._search(sample, folds, rank, n_varying, ranking, progress)
         table = tabulate(
             models,
             classes=sample.classes,
@@ -472,10 +472,8 @@ class OPGDClassifierCV(
             check_n_subclasses(value, classes)
         for value in given.get("covariance_type", []):
             check_choice("covariance_type", value, ["diag", "full"])
-        if isinstance(self.sparsity, str):
-            check_choice("sparsity", self.sparsity, ["auto"])
-        elif self.sparsity is not None:
-            self._sizes(1)
+        if self.sparsity is not None and not self._selects_sizes():
+            self._sizes(1, 1)
         if self.scoring == "f1" and len(classes) != 2:
             raise ValueError(
                 f"scoring='f1' needs two classes, but y has {len(classes)}; use 'f1_macro'."
@@ -516,6 +514,7 @@ class OPGDClassifierCV(
         sample: Sample,
         folds: list[Fold],
         rank: int,
+        n_varying: int,
         ranking: Ranking,
         progress: TaskProgress,
     ) -> tuple[list[Model], SparsityPath | None]:
@@ -528,6 +527,7 @@ class OPGDClassifierCV(
                 sample,
                 folds,
                 rank,
+                n_varying,
                 ranking,
                 self.rule,
                 self._given(),
@@ -540,18 +540,22 @@ class OPGDClassifierCV(
             path = None
             if self.sparsity is None:
                 selection.try_all()
-            elif isinstance(self.sparsity, str):
+            elif self._selects_sizes():
                 path = selection.explore_sizes()
             else:
-                path = selection.compare_sizes(self._sizes(sample.X.shape[1]))
+                path = selection.compare_sizes(self._sizes(sample.X.shape[1], n_varying))
         return selection.models, path
 
-    def _sizes(self, n_features: int) -> list[int]:
-        """Return the numbers of features to try, ascending."""
+    def _selects_sizes(self) -> bool:
+        """Return whether the number of features is selected."""
+        return isinstance(self.sparsity, str) and self.sparsity == "auto"
+
+    def _sizes(self, n_features: int, n_varying: int) -> list[int]:
+        """Return the numbers of features to try, ascending, none above the number that vary."""
         values = [check_sparsity(value, word="auto") for value in list_values(self.sparsity)]
         if not values:
             raise ValueError("sparsity is empty; pass at least one number, or None.")
-        return sorted({count_kept(value, n_features) for value in values})
+        return sorted({min(count_kept(value, n_features), n_varying) for value in values})
 
     def _best_components(self, table: dict[str, Any], best: int, model: Model) -> AnyArray | None:
         """Return the components from the split on which the selected model scored best.

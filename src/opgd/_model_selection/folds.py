@@ -131,11 +131,12 @@ class Sample:
         weights = scale_to_counts(self.weights / factors)
         return np.bincount(self.codes, weights, len(self.classes)).astype(np.float64)
 
-    def rank(self) -> int:
-        """Return the rank of the centered samples with positive weight."""
+    def count_dimensions(self) -> tuple[int, int]:
+        """Return the rank of the samples with positive weight, and how many features vary."""
         weighted = self.select(slice(None))
         with one_blas_thread():
-            return int(frame_samples(weighted.make_engine()).basis.shape[1])
+            frame = frame_samples(weighted.make_engine())
+        return int(frame.basis.shape[1]), frame.n_active
 
     @property
     def in_memory(self) -> bool:

@@ -24,6 +24,7 @@ class Selection:
     ----------
     sample, folds : all samples, and the splits of them
     rank : number of dimensions that the samples span
+    n_features : number of features that vary
     ranking : order of models
     rule : how to select among them, see `OPGDClassifierCV`
     given : values of hyperparameters to try in all combinations
@@ -37,6 +38,7 @@ class Selection:
     sample: Sample
     folds: list[Fold]
     rank: int
+    n_features: int
     ranking: Ranking
     rule: str
     given: dict[str, list[Any]]
@@ -48,11 +50,6 @@ class Selection:
     searches: dict[int | None, StagedSearch] = field(default_factory=dict)
     span: tuple[float, float] = (0.0, 1.0)
     """Range of the fraction of the work to which the current search belongs."""
-
-    @property
-    def n_features(self) -> int:
-        """Return the number of features."""
-        return int(self.sample.X.shape[1])
 
     @property
     def models(self) -> list[Model]:

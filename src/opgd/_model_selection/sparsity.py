@@ -2,9 +2,9 @@
 
 Features are ordered on the training samples of each split by what the separation of the classes
 loses without them (`opgd.core.feature_order`), so that a number of features determines which are
-used. A few
-inexpensive models are tried for each of several numbers, then for numbers near the best. The
-smallest number whose results are within half a standard error of the best ones is selected.
+used. A few inexpensive models are tried for each of several numbers, then for numbers near the
+best. The smallest number whose results are within half a standard error of the best ones is
+selected.
 
 The best of many numbers is partly the luckiest one, so results are averaged over neighboring
 numbers first. This would blur a sharp minimum, as in a table where most features are noise, and is

@@ -46,7 +46,8 @@ class SelectionSummary:
         The model with the fewest components within one standard error of the error of the selected
         model, if it has fewer components.
     one_se : Candidate or None
-        The model that ``rule="one_se"`` selects; None with a single split.
+        The model that ``rule="one_se"`` selects; None with a single split, or if numbers of
+        features were compared.
     n_models, n_splits : int
         Number of models that were compared on all splits, and of splits.
     temperature, background : float
@@ -103,7 +104,7 @@ class SelectionSummary:
             ("calibration", calibration),
             ("fewer components", self.trade_off),
             *([] if self.one_se is None else [(RULE, self._describe_one_se(self.one_se))]),
-            ("compared", f"{self.n_models} models on {splits}"),
+            ("compared", f"{self.n_models} model{'s' if self.n_models != 1 else ''} on {splits}"),
         ]
 
     def _describe_one_se(self, simplest: Candidate) -> str:
@@ -180,9 +181,11 @@ def summarize_selection(
 
     Tables of version 0.1.0 have no names and no standard errors; names are then made from the
     parameters, and standard errors are nan. If numbers of features were compared, only models with
-    the selected number are in the summary.
+    the selected number are in the table by number of components.
     """
+    n_models = len(table["params"])
     table, best = _with_same_features(table, best)
+    one_number = len(table["params"]) == n_models  # of features
     candidates = _list_candidates(table, n_features, n_classes, calibrated)
     selected = candidates[best]
     lowest: dict[int, Candidate] = {}
@@ -206,8 +209,8 @@ def summarize_selection(
         corrected_error,
         by_components,
         near[0] if near else None,
-        _select_one_se(table, candidates, n_splits),
-        len(candidates),
+        _select_one_se(table, candidates, n_splits) if one_number else None,
+        n_models,
         n_splits,
         temperature,
         background,

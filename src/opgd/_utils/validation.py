@@ -97,8 +97,10 @@ def check_sparsity(value: Any, *, word: str = "") -> float | int:
     instead = f"{word!r}, " if word else ""
     message = (
         f"sparsity must be {instead}the share of features to remove (a float from 0 to below 1) "
-        f"or the number of features to keep (an int of at least 1), got {value!r}."
+        f"or the number of features to keep (an int; 0 keeps all), got {value!r}."
     )
+    if isinstance(value, str) and value == "auto":
+        message += " OPGDClassifierCV selects the number of features."
     if word and isinstance(value, str):
         raise ValueError(message)
     if not is_real(value):

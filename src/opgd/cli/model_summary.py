@@ -10,6 +10,8 @@ from opgd._tables.summary import TableSummary
 from opgd.cli.console import Terminal, list_names, make_console, sanitize
 
 MAX_CLASSES = 12
+MAX_USED = 50
+"""Maximum number of columns that a model uses and that are listed."""
 SETTINGS = ["shrinkage", "ridge", "n_subclasses", "covariance_type"]
 
 
@@ -150,7 +152,7 @@ def _format_used(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("features", len(facts.get("features") or ())),
     ):
         if used := facts.get(f"{key}_used"):
-            lines.append((f"{key} used", f"{len(used)} of {total}: {list_names(used)}"))
+            lines.append((f"{key} used", f"{len(used)} of {total}: {list_names(used, MAX_USED)}"))
     return lines
 
 

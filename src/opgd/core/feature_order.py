@@ -1,8 +1,8 @@
 r"""Order of features by what the separation of the classes loses without each of them.
 
-Every class is a Gaussian of all features. Its variances are shrunk toward the pooled ones, and its
-correlations toward the pooled correlations, entirely if samples are few. Features are removed one
-after the other, each time the one without which
+Every class is a Gaussian of all features. Its variances are shrunk toward the pooled ones. Its
+correlations are those of its covariance, shrunk toward the pooled one, entirely if samples are few.
+Features are removed one after the other, each time the one without which
 
 .. math::
 
@@ -47,8 +47,10 @@ RIDGE = 0.05
 """Share of the variance of a feature inside classes that is added to it, as noise of its own.
 
 What is left of a copy of a selected feature is then mostly noise, however small it is."""
-MIN_NOISE = 1e-8
-"""Variance that is added at least, to features that are constant in each class."""
+MIN_NOISE = 1e-4
+"""Share of the total variance that is added at least, to features that are constant in each class.
+
+It bounds the condition of the covariances, from which features are removed many times."""
 INFORMATION_WEIGHT = 0.03
 """Weight of the second term."""
 TEMPERATURE_RATE, MAX_TEMPERATURE = 10.0, 3.0
@@ -65,12 +67,16 @@ MAX_STEPS = 100
 """Number of features up to which they are removed one by one."""
 REMOVED_SHARE = 0.1
 """Share of the features that are removed together if there are more."""
-MAX_PARTIAL_CORRELATION = 0.3
-"""Maximum partial correlation of features that are removed together.
+MAX_REPLACED = 0.1
+"""Maximum share of a feature, given all others, that those removed together with it explain.
 
 Of features that can replace each other, only one is removed at a time."""
 MAX_CELLS = 2**22
-"""Number of log densities that are computed for each step, which limits the samples."""
+"""Number of log densities that are computed for each step, which limits the samples.
+
+About four arrays of this size exist at the same time."""
+MAX_MATRIX_CELLS = 2**23
+"""Number of entries of the covariances above which all classes have the same correlations."""
 BLOCK_CELLS = 2**17
 """Number of log densities that are computed together, so that they fit the cache."""
 
@@ -111,7 +117,8 @@ def shrink(priors: FloatArray, variances: FloatArray) -> FloatArray:
 def order_features(classes: Moments, sample: LabeledRows) -> IntArray:
     """Return the indices of features, the most useful one first.
 
-    Of equally useful features, those with smaller indices come first.
+    Of equally useful features, those with smaller indices come first: sort them by their own
+    information before.
 
     Parameters
     ----------
@@ -138,7 +145,10 @@ class _Elimination:
         deviations = np.sqrt(shrink(classes.priors, variances) + noise)
         self.log_deviations = np.log(deviations)  # (K, m)
         self.inverse_total = invert(classes.total + np.diag(noise))  # (m, m)
-        covariances = share_covariances(classes, min(1.0, max(SHRINKAGE, ratio)))
+        share = min(1.0, max(SHRINKAGE, ratio))
+        if classes.covariances.size > MAX_MATRIX_CELLS:
+            share = 1.0
+        covariances = share_covariances(classes, share)
         # P of each class, (K, m, m), or (1, m, m) if all classes have the same correlations
         self.inverses = invert(correlate(covariances + np.diag(noise)))
         rows = (sample.rows.T - classes.means[:, :, None]) / deviations[:, :, None]
@@ -159,13 +169,15 @@ class _Elimination:
         if self.n_left <= MAX_STEPS:
             return places[:1]
         n_removed = min(int(REMOVED_SHARE * self.n_left), self.n_left - MAX_STEPS)
-        correlations = np.abs(correlate(self.inverses.mean(axis=0, keepdims=True))[0])
-        listed = [int(places[0])]
-        for place in places[1 : self.n_left // 2]:
+        weights = self.priors if len(self.inverses) > 1 else None
+        inverse = correlate(np.average(self.inverses, axis=0, weights=weights)[None])[0]
+        listed: list[int] = []
+        for place in places[: self.n_left // 2]:
+            if inverse[place, place] >= 1.0 - MAX_REPLACED:  # one before any feature is listed
+                listed.append(int(place))
+                inverse -= np.outer(inverse[:, place], inverse[place] / inverse[place, place])
             if len(listed) == n_removed:
                 break
-            if correlations[place, listed].max() <= MAX_PARTIAL_CORRELATION:
-                listed.append(int(place))
         return np.array(listed)
 
     def rate(self) -> FloatArray:
@@ -194,10 +206,9 @@ class _Elimination:
         squares = np.einsum("kbn,kbn->kn", removed, invert(block) @ removed)
         constants = self.log_deviations[:, places].sum(axis=1) - 0.5 * np.linalg.slogdet(block)[1]
         self.log_joint += 0.5 * squares + constants[:, None]
-        slopes = self.inverses[:, kept][:, :, places] @ invert(block)  # (K or 1, m - b, b)
+        self.inverses, slopes = remove_from_inverses(self.inverses, places, kept)
         self.rows = self.rows[:, kept] - slopes @ removed
-        self.inverses = remove_from_inverse(self.inverses, places, kept)
-        self.inverse_total = remove_from_inverse(self.inverse_total[None], places, kept)[0]
+        self.inverse_total = remove_from_inverses(self.inverse_total[None], places, kept)[0][0]
         self.log_deviations = self.log_deviations[:, kept]
         features = self.left[places].tolist()
         self.left = self.left[kept]
@@ -236,9 +247,12 @@ def invert(matrices: FloatArray) -> FloatArray:
     return np.linalg.inv(matrices).astype(np.float64, copy=False)
 
 
-def remove_from_inverse(inverses: FloatArray, removed: IntArray, kept: IntArray) -> FloatArray:
-    """Return the inverses of matrices without some features, from inverses with them."""
-    across = inverses[:, removed][:, :, kept]
-    solved = np.linalg.solve(inverses[:, removed][:, :, removed], across)
-    remaining: FloatArray = inverses[:, kept][:, :, kept] - np.swapaxes(across, 1, 2) @ solved
-    return remaining
+def remove_from_inverses(
+    inverses: FloatArray, removed: IntArray, kept: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the inverses (K, a, a) of matrices without some features, from inverses with them.
+
+    The second array are the slopes (K, a, b) by which rows of the removed features change others.
+    """
+    slopes = inverses[:, kept][:, :, removed] @ invert(inverses[:, removed][:, :, removed])
+    return inverses[:, kept][:, :, kept] - slopes @ inverses[:, removed][:, :, kept], slopes
