@@ -40,6 +40,7 @@ QUICKER = {
         "for seed in range(10):": "for seed in range(1):",
         "range(1, 7), criterion": "(2, 3), criterion",
         "range(1, 6), stability": "(2, 3, 4), stability",
+        'OPGDMixture("auto", random_state=0)': "OPGDMixture((2, 3, 4), random_state=0)",
         'OPGDMixture("auto", merge=True': "OPGDMixture(6, merge=True",
         'OPGDMixture("auto", merge=2': "OPGDMixture(6, merge=2",
         "cancer, _ = load_breast_cancer(return_X_y=True)": (
