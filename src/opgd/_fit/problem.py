@@ -93,8 +93,9 @@ class Prepared:
             groups, classes = split_classes(self.frame, whitening.coordinates, numbers)
             moments = self.frame.moments(len(classes), groups)
             # rounding may resolve ties between centers in another way than k-means did
-            occupied = moments.weights > 0
-            return whitening.whiten(moments.select(occupied)), classes[occupied]
+            if not np.all(occupied := moments.weights > 0):
+                moments, classes = moments.select(occupied), classes[occupied]
+            return whitening.whiten(moments), classes
 
         return self._remember(("split", ridge, tuple(numbers)), compute)
 

@@ -119,7 +119,8 @@ class ComponentsDisplay(PanelsDisplay):
     def from_cv(cls, estimator: Any, *, ax: Any = None, draw: bool = True) -> Self:
         """Show the cross-validation score against the number of components.
 
-        For each number, the best score over all other settings is shown.
+        For each number, the best score over all other settings is shown; for the selected number,
+        that of the selected model, which may have a lower score and fewer Gaussians.
 
         Parameters
         ----------
@@ -142,6 +143,7 @@ class ComponentsDisplay(PanelsDisplay):
         best = np.array(
             [np.flatnonzero(counts == s)[np.argmax(scores[counts == s])] for s in sizes]
         )
+        best[sizes == counts[estimator.best_index_]] = estimator.best_index_
         kept = np.isfinite(scores[best])
         sizes, best = sizes[kept], best[kept]
         spread = None
