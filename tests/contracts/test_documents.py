@@ -32,6 +32,7 @@ def shown(page):
 
 
 QUICKER = {
+    "docs/how_to_choose.md": {"make_case(400)": "make_case(150)"},
     "docs/user_guide/partly_labeled.md": {
         "D[::2, D.std(axis=0) > 0], digits[::2]": "D[::6, D[::6].std(axis=0) > 0], digits[::6]",
         "for seed in range(3):": "for seed in range(1):",
@@ -53,6 +54,7 @@ QUICKER = {
         "cv=5, inner": "cv=2, inner",
         "n_draws = 5": "n_draws = 1",
         "n_samples=600": "n_samples=200",
+        "(2, 4, 8, 13)": "(2, 13)",
     },
     "docs/user_guide/choosing.md": {
         "X, y = load_breast_cancer(return_X_y=True)": (
@@ -64,8 +66,12 @@ QUICKER = {
             "(rows[::4] for rows in load_digits(return_X_y=True, as_frame=True))"
         ),
         "n_components=6, cv=3": "n_components=6, cv=3, n_subclasses=1",
+        "OPGDMixture(range(1, 6)": "OPGDMixture((2, 3, 4)",
     },
-    "docs/user_guide/sparse.md": {'sparsity="auto", cv=3': "sparsity=(3, 8), cv=3"},
+    "docs/user_guide/sparse.md": {
+        'sparsity="auto", cv=3': "sparsity=(3, 8), cv=3",
+        "numbers = [1, 2, 3, 4, 6, 9, 13]": "numbers = [1, 13]",
+    },
     "docs/user_guide/plots.md": {"n_bootstrap=20": "n_bootstrap=2"},
     "docs/user_guide/classification.md": {"    cancer.data, ": "    cancer.data.iloc[:, :10], "},
 }
