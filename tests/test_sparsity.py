@@ -396,8 +396,9 @@ def test_a_dense_fit_forgets_the_order_of_a_sparse_one(wine):
     assert not hasattr(model.set_params(sparsity=0).fit(*wine), "feature_order_")
     search = OPGDClassifierCV(1, sparsity=(2, 3), ridge=0.1, shrinkage=0, n_subclasses=1, cv=2)
     search.fit(*wine).set_params(sparsity=None).fit(*wine)
-    assert not hasattr(search, "feature_order_")
     assert not hasattr(search, "sparsity_path_")
+    with pytest.raises(AttributeError, match="OPGDClassifierCV has no attribute 'feature_order_'"):
+        search.feature_order_  # noqa: B018
 
 
 @pytest.mark.parametrize("sparsity", [0, 0.0])

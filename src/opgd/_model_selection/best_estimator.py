@@ -15,7 +15,12 @@ def delegate_to_best(name: str) -> Any:
             raise AttributeError(
                 f"{type(self).__name__} has no attribute {name!r} before fit."
             ) from None
-        return getattr(best, name)
+        try:
+            return getattr(best, name)
+        except AttributeError:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}: the selected model has none."
+            ) from None
 
     return property(read_attribute, doc=f"`{name}` of `best_estimator_`.")
 
