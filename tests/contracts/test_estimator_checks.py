@@ -32,11 +32,11 @@ from opgd.baselines import (
 
 ESTIMATORS = [
     OPGDClassifier(),
-    OPGDClassifier(covariance_type="full"),
-    OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
+    OPGDClassifier(covariance_type="full", init="lda"),
+    OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05, init="lda"),
     # ridge="auto" uses effective sample sizes, which fractions of weights and repetitions differ in
-    OPGDClassifier(class_weight="balanced", ridge=0.05),
-    OPGDClassifier(sparsity=2, ridge=0.05),
+    OPGDClassifier(class_weight="balanced", ridge=0.05, init="lda"),
+    OPGDClassifier(sparsity=2, ridge=0.05, init="lda"),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, n_subclasses=1, covariance_type="diag", cv=2),
     OPGDMixture(),
     OPGDMixture(2, covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
