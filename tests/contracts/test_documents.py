@@ -49,6 +49,12 @@ QUICKER = {
     "docs/user_guide/partly_labeled.md": {
         "D[::2, D.std(axis=0) > 0], digits[::2]": "D[::6, D[::6].std(axis=0) > 0], digits[::6]",
         "for seed in range(3):": "for seed in range(1):",
+        "OPGDSemiSupervised().fit(X, labels)": "OPGDSemiSupervised(calibrate=False).fit(X, labels)",
+        'unlabeled="")': 'unlabeled="", calibrate=False)',
+        "unlabeled=0)": "unlabeled=0, calibrate=False)",
+        'OPGDSemiSupervised(shrinkage="auto")': (
+            'OPGDSemiSupervised(shrinkage="auto", calibrate=False)'
+        ),
     },
     "docs/user_guide/clustering.md": {
         "wine.data, wine.target\n": "wine.data.iloc[::2, 6:], wine.target[::2]\n",
@@ -81,6 +87,7 @@ QUICKER = {
         "scaled_cpc, axes, cv=3": "scaled_cpc, axes, cv=2",
         "n_draws = 5": "n_draws = 1",
         "n_samples=600": "n_samples=100",
+        "[*models, OPGDClassifier(2)]": "models[:3]",
         "(2, 4, 8, 13)": "(2, 4)",
     },
     "docs/user_guide/choosing.md": {
