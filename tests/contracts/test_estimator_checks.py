@@ -117,7 +117,7 @@ EXPECTED_FAILURES_BY_HAND = {
 @pytest.mark.filterwarnings(
     "ignore:X (has|does not have valid) feature names"
 )  # the checks' own doing
-@pytest.mark.parametrize("estimator", [OPGDClassifier(), TableEncoder()], ids=type_name)
+@pytest.mark.parametrize("estimator", [OPGDClassifier(init="lda"), TableEncoder()], ids=type_name)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_scikit_learn_check_called_by_hand(name, estimator):
     check = getattr(estimator_checks, name, None)
