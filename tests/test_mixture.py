@@ -244,7 +244,7 @@ def test_rounds_end_when_no_row_changes_its_cluster(rng):
 
 
 @IGNORE_DATA
-@pytest.mark.parametrize("name", ["wine", "seeds", "vowel", "forest"])
+@pytest.mark.parametrize("name", ["wine", "seeds", "forest", pytest.param("vowel", marks=SLOW)])
 def test_labels_do_not_depend_on_units_origin_or_basis(name, load, rng):
     X, y, _ = load(name)
     n_features = X.shape[1]
@@ -393,7 +393,7 @@ def test_log_density_is_that_of_the_fitted_mixture(
         n_components=n_components,
         covariance_type=covariance_type,
         metric=metric,
-        random_state=0,
+        init="ward",
     )
     model.fit(X, sample_weight=weights)
     rows = X + rng.normal(size=X.shape)
@@ -527,7 +527,7 @@ def test_selection_agrees_with_the_criteria_on_training_rows(criterion, n_rounds
 
 def test_criteria_are_what_they_are_called(wine):
     X, _ = wine
-    model = OPGDMixture(3, random_state=0).fit(X)
+    model = fit_wine()
     n_parameters = model.selection_["n_parameters"][0]
     deviance = -2 * model.score_samples(X).sum()
     assert model.aic(X) == pytest.approx(deviance + 2 * n_parameters)

@@ -712,7 +712,7 @@ def test_nothing_depends_on_units_origin_order_or_basis(
 
 @pytest.mark.parametrize(("calibrate", "atol"), [(False, 1e-6), (True, 1e-3)])
 def test_threads_and_blocks_agree(calibrate, atol, load, monkeypatch):
-    X, y, _ = load("vowel")
+    X, y = (rows[::2] for rows in load("vowel")[:2])
     few = five_of_each(y, np.random.default_rng(0))
     model = OPGDSemiSupervised(2, init="lda", tol=1e-8, calibrate=calibrate)
     one = clone(model).fit(X, few)
