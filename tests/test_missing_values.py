@@ -286,7 +286,7 @@ def test_held_out_samples_of_the_selection_may_be_incomplete(incomplete):
     [
         OPGDClassifier(2),
         OPGDMixture(3, random_state=0),
-        OPGDSemiSupervised(2, calibrate=False),
+        OPGDSemiSupervised(2, init="lda", calibrate=False),
         pytest.param(OPGDSemiSupervised(2), marks=pytest.mark.slow),
     ],
     ids=str,
