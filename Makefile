@@ -13,6 +13,9 @@ FREE_THREADED := .venv-free-threaded/$(SCRIPTS)/python
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
+# compiled modules are kept between runs, also where the environment says otherwise
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile test-fuzz lint hooks coverage mutation bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
 .DEFAULT_GOAL := help
 

@@ -1,5 +1,6 @@
 """Where the data are, and numbers that tests draw from."""
 
+import gc
 import gzip
 import os
 from pathlib import Path
@@ -13,6 +14,17 @@ BESIDE = Path(__file__).resolve().parents[2] / "shared"
 def pytest_configure(config):
     if "OPGD_DATA" not in os.environ and (BESIDE / "data").is_dir():
         os.environ["OPGD_DATA"] = str(BESIDE / "data")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without searching for garbage, and never search in what was collected."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture

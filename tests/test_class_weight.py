@@ -94,7 +94,7 @@ def test_class_weights_of_dask_input_are_those_in_memory(class_weight, rare, rng
     X, y = rare
     weights = rng.integers(0, 3, len(y)).astype(float)
     here, there = (
-        OPGDClassifier(class_weight=class_weight, tol=1e-8).fit(samples, y, weights)
+        OPGDClassifier(class_weight=class_weight, init="lda", tol=1e-8).fit(samples, y, weights)
         for samples in (X, da.from_array(X, chunks=(100, -1)))
     )
     assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, rel=1e-6)

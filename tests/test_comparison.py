@@ -165,7 +165,7 @@ def test_errors_and_log_losses_are_scikit_learns(wine):
 
 def test_opgd_with_all_settings_is_opgd_classifier_cv_fitted_by_hand(wine):
     X, y = wine
-    outer, inner = (StratifiedKFold(3, shuffle=True, random_state=seed) for seed in (0, 1))
+    outer, inner = (StratifiedKFold(2, shuffle=True, random_state=seed) for seed in (0, 1))
     table = found(X, y, ["OPGD, all settings"], cv=outer, inner_cv=inner)
     for number, (train, test) in enumerate(outer.split(X, y)):
         model = OPGDClassifierCV(cv=inner).fit(X[train], y[train])

@@ -36,7 +36,7 @@ def wine():
     return load_wine(return_X_y=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def simulated():
     """Two classes that differ in the means of features 3 and 7, and the variance of 5."""
     rng = np.random.default_rng(0)
@@ -47,9 +47,9 @@ def simulated():
     return X, y
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # workers may come back to this module
 def selected(simulated):
-    return OPGDClassifierCV(sparsity="auto", n_subclasses=1).fit(*simulated)
+    return OPGDClassifierCV(sparsity="auto", n_subclasses=1, cv=3).fit(*simulated)
 
 
 @pytest.mark.parametrize("covariance_type", ["diag", "full"])
@@ -252,11 +252,11 @@ def test_missing_values_are_estimated_from_the_selected_features(simulated):
 def test_more_features_than_samples():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
-    X = rng.standard_normal((60, 1500))
-    X[:, 700] += 3.0 * y
+    X = rng.standard_normal((60, 600))
+    X[:, 300] += 3.0 * y
     model = OPGDClassifier(sparsity=5).fit(X, y)
-    assert model.feature_order_[0] == 700
-    assert sorted(model.feature_order_.tolist()) == list(range(1500))
+    assert model.feature_order_[0] == 300
+    assert sorted(model.feature_order_.tolist()) == list(range(600))
     assert model.score(X, y) > 0.9
 
 

@@ -1,14 +1,11 @@
 """Selection by cross-validation on Dask input has the results of arrays in memory."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold
 
 from opgd import OPGDClassifierCV
-from opgd._model_selection import correction, folds, selection
+from opgd._model_selection import correction, folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -18,7 +15,6 @@ pd = pytest.importorskip("pandas")
 from opgd._dask.inputs import validate_dask_input  # noqa: E402
 from opgd._dask.rows import DaskRows, collect_labels  # noqa: E402
 from opgd._utils.labels import encode_known_labels, encode_labels  # noqa: E402
-from opgd.dask import local_client  # noqa: E402
 
 SETTINGS = {
     "n_components": (1, 2),
@@ -31,11 +27,15 @@ SETTINGS = {
 N_SAMPLES = 600
 
 
-@pytest.fixture
-def samples(rng):
+def draw_samples(rng):
     codes = rng.integers(0, 3, N_SAMPLES)
     X = rng.normal(size=(N_SAMPLES, 5)) * (1 + codes[:, None] / 2) + np.eye(3, 5)[codes]
     return X, np.array(["a", "b", "c"])[codes]
+
+
+@pytest.fixture
+def samples(rng):
+    return draw_samples(rng)
 
 
 def to_lazy(values):
@@ -177,26 +177,3 @@ def test_selected_rows_are_those_of_the_array(samples, rng):
         np.testing.assert_array_equal(found.X, X[positions])
         np.testing.assert_array_equal(found.labels, codes[positions])
         assert engine.total_square_weight == pytest.approx(found.total_square_weight)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_worker_that_dies_during_a_selection_changes_nothing(samples, monkeypatch):
-    X, y = samples
-    settings = SETTINGS | {"n_components": 1, "cv": 0.3, "random_state": 0}
-    here = OPGDClassifierCV(**settings).fit(X, y)
-    n_calls, try_models = 0, selection.try_models
-    with local_client(2, memory_limit="2GiB") as client:
-        victim = next(iter(client.run(os.getpid).values()))
-
-        def kill_and_try_models(*args):
-            nonlocal n_calls
-            n_calls += 1
-            if n_calls == 2:  # the samples are on the workers, and one setting was evaluated
-                os.kill(victim, signal.SIGKILL)
-            return try_models(*args)
-
-        monkeypatch.setattr(selection, "try_models", kill_and_try_models)
-        there = OPGDClassifierCV(**settings).fit(to_lazy(X), y)
-        assert victim not in client.run(os.getpid).values()
-    assert n_calls > 2
-    assert_same_results(there, here)

@@ -32,47 +32,90 @@ def shown(page):
 
 
 QUICKER = {
-    "docs/how_to_choose.md": {"make_case(400)": "make_case(150)"},
+    "docs/how_to_choose.md": {
+        "make_case(400)": "make_case(100)",
+        "make_case(2000)": "make_case(500)",
+        "(cv=3)": "(cv=2)",
+        "(100, random": "(10, random",
+    },
+    "docs/migration.md": {
+        "(cv=3, **arguments).fit(X[::2], y[::2])": (
+            "(1, cv=2, **arguments).fit(X[::4, :10], y[::4])"
+        ),
+    },
+    "docs/theory.md": {
+        "X = X[:, X.std": "X, y = X[::5], y[::5]\n    X = X[:, X.std",
+    },
     "docs/user_guide/partly_labeled.md": {
         "D[::2, D.std(axis=0) > 0], digits[::2]": "D[::6, D[::6].std(axis=0) > 0], digits[::6]",
         "for seed in range(3):": "for seed in range(1):",
+        "OPGDSemiSupervised().fit(X, labels)": "OPGDSemiSupervised(calibrate=False).fit(X, labels)",
+        'unlabeled="")': 'unlabeled="", calibrate=False)',
+        "unlabeled=0)": "unlabeled=0, calibrate=False)",
+        'OPGDSemiSupervised(shrinkage="auto")': (
+            'OPGDSemiSupervised(shrinkage="auto", calibrate=False)'
+        ),
     },
     "docs/user_guide/clustering.md": {
+        "wine.data, wine.target\n": "wine.data.iloc[::2, 6:], wine.target[::2]\n",
         "for seed in range(10):": "for seed in range(1):",
         "range(1, 7), criterion": "(2, 3), criterion",
-        "range(1, 6), stability": "(2, 3, 4), stability",
-        'OPGDMixture("auto", random_state=0)': "OPGDMixture((2, 3, 4), random_state=0)",
+        "range(1, 6), stability": "(2, 3), stability",
+        'OPGDMixture("auto", random_state=0)': "OPGDMixture((2, 3), random_state=0)",
         'OPGDMixture("auto", merge=True': "OPGDMixture(6, merge=True",
         'OPGDMixture("auto", merge=2': "OPGDMixture(6, merge=2",
         "cancer, _ = load_breast_cancer(return_X_y=True)": (
             "cancer = load_breast_cancer().data[::4, :10]"
         ),
+        "flowers, _ = load_iris(return_X_y=True)": "flowers = load_iris().data[::2]",
+        "(13, 13)": "(7, 7)",
+        "1e3, 13)": "1e3, 7)",
     },
-    "docs/user_guide/imbalanced.md": {"scoring=scorer, cv=5": "scoring=scorer, cv=2"},
+    "docs/user_guide/imbalanced.md": {
+        "cancer.data.iloc[:, :10]": "cancer.data.iloc[:, :5]",
+        "scoring=scorer, cv=5": "scoring=scorer, cv=2, thresholds=20",
+    },
+    "docs/user_guide/large_data.md": {
+        "120_000": "12_000",
+        "60_000": "6_000",
+        "20_000": "2_000",
+    },
     "docs/user_guide/neighbors.md": {
         "n_repeats=3": "n_repeats=1",
-        "cv=5, inner": "cv=2, inner",
+        "cv=5, inner_cv=3": "cv=2, inner_cv=2",
+        "others, cv=3, inner_cv=3": "others, cv=2, inner_cv=2",
+        "scaled_cpc, axes, cv=3": "scaled_cpc, axes, cv=2",
         "n_draws = 5": "n_draws = 1",
-        "n_samples=600": "n_samples=200",
-        "(2, 4, 8, 13)": "(2, 13)",
+        "n_samples=600": "n_samples=100",
+        "[*models, OPGDClassifier(2)]": "models[:3]",
+        "(2, 4, 8, 13)": "(2, 4)",
     },
     "docs/user_guide/choosing.md": {
         "X, y = load_breast_cancer(return_X_y=True)": (
             "X, y = (rows[::2] for rows in load_breast_cancer(return_X_y=True))"
         ),
+        "make_moons(400": "make_moons(200",
+        "OPGDClassifierCV(n_subclasses=1)": "OPGDClassifierCV(n_subclasses=1, cv=3)",
+        "OPGDClassifierCV()": "OPGDClassifierCV(cv=3)",
     },
     "docs/user_guide/report.md": {
         "load_digits(return_X_y=True, as_frame=True)": (
             "(rows[::4] for rows in load_digits(return_X_y=True, as_frame=True))"
         ),
         "n_components=6, cv=3": "n_components=6, cv=3, n_subclasses=1",
-        "OPGDMixture(range(1, 6)": "OPGDMixture((2, 3, 4)",
+        "OPGDMixture(range(1, 6)": "OPGDMixture((3, 4)",
+        '"QDA"], cv=5': '"QDA"], cv=2',
     },
     "docs/user_guide/sparse.md": {
         'sparsity="auto", cv=3': "sparsity=(3, 8), cv=3",
         "numbers = [1, 2, 3, 4, 6, 9, 13]": "numbers = [1, 13]",
+        "(80, 2000)": "(80, 500)",
     },
-    "docs/user_guide/plots.md": {"n_bootstrap=20": "n_bootstrap=2"},
+    "docs/user_guide/plots.md": {
+        "n_bootstrap=20": "n_bootstrap=2",
+        "OPGDMixture(range(1, 6)": "OPGDMixture((3, 4)",
+        '"naive Bayes"], cv=5': '"naive Bayes"], cv=2',
+    },
     "docs/user_guide/classification.md": {"    cancer.data, ": "    cancer.data.iloc[:, :10], "},
 }
 """Replacements that make long pages quick; `make test-slow` also runs them as they are written."""
@@ -222,8 +265,9 @@ def test_demo_prints_a_table_and_saves_picture_and_report(tmp_path, monkeypatch,
     pytest.importorskip("jinja2")
     pytest.importorskip("rich")
     monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path), "--splits", "1"])
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # starting processes takes longer than the fits
     X, y = datasets.load_digits(return_X_y=True, as_frame=True)
-    X, y = X.loc[y < 5].iloc[::2, 1::3], y[y < 5].iloc[::2]
+    X, y = X.loc[y < 3].iloc[::3, 1::4], y[y < 3].iloc[::3]
     monkeypatch.setattr(datasets, "load_digits", lambda **_: (X, y))
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
     printed = capsys.readouterr().out

@@ -32,14 +32,13 @@ from opgd.baselines import (
 
 ESTIMATORS = [
     OPGDClassifier(),
-    OPGDClassifier(covariance_type="full"),
-    OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05),
+    OPGDClassifier(covariance_type="full", init="lda"),
+    OPGDClassifier(n_subclasses=2, shrinkage=0.1, ridge=0.05, init="lda"),
     # ridge="auto" uses effective sample sizes, which fractions of weights and repetitions differ in
-    OPGDClassifier(class_weight="balanced", ridge=0.05),
-    OPGDClassifier(sparsity=2, ridge=0.05),
+    OPGDClassifier(class_weight="balanced", ridge=0.05, init="lda"),
+    OPGDClassifier(sparsity=2, ridge=0.05, init="lda"),
     OPGDClassifierCV(shrinkage=(0, 0.5), ridge=0.05, n_subclasses=1, covariance_type="diag", cv=2),
     OPGDMixture(),
-    OPGDMixture(2, covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     OPGDSemiSupervised(),
     CostSensitiveClassifier(ReducedRankLDA()),
     ReducedRankLDA(),
@@ -61,11 +60,12 @@ ESTIMATORS = [
 ]
 LONG = [
     OPGDClassifierCV(2, cv=2),
+    OPGDMixture(2, covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
     KernelNaiveBayes(),
     LikelihoodRatioPursuit(),
     GaussianMixturePursuit(max_iter=1),
 ]
-"""Estimators that are checked with quicker parameters above."""
+"""Estimators that are checked with quicker parameters above, or as another variant."""
 BY_HAND = [
     "check_set_output_transform",
     "check_set_output_transform_pandas",
@@ -117,7 +117,7 @@ EXPECTED_FAILURES_BY_HAND = {
 @pytest.mark.filterwarnings(
     "ignore:X (has|does not have valid) feature names"
 )  # the checks' own doing
-@pytest.mark.parametrize("estimator", [OPGDClassifier(), TableEncoder()], ids=type_name)
+@pytest.mark.parametrize("estimator", [OPGDClassifier(init="lda"), TableEncoder()], ids=type_name)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_scikit_learn_check_called_by_hand(name, estimator):
     check = getattr(estimator_checks, name, None)

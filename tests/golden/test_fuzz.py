@@ -159,7 +159,7 @@ def assert_read_or_refused(kind, generators, folder):
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damaged_files_are_refused_in_words(kind, tmp_path):
-    count, accepted = assert_read_or_refused(kind, cases(kind, 400), tmp_path)
+    count, accepted = assert_read_or_refused(kind, cases(kind, 200), tmp_path)
     assert accepted < count / 2
 
 

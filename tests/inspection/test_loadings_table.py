@@ -40,7 +40,7 @@ def test_bootstrap_of_every_kind_of_estimator(kind):
     estimator = {
         "classifier": OPGDClassifier(),
         "cv": OPGDClassifierCV((1, 2), shrinkage=0, ridge=0, cv=2),
-        "semi": OPGDSemiSupervised(),
+        "semi": OPGDSemiSupervised(calibrate=False),
         "mixture": OPGDMixture(3, random_state=0),
         "baseline": SlicedAverageVariance(n_components=2),
     }[kind].fit(rows, partly if kind == "semi" else labels)

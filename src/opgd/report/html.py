@@ -1,6 +1,7 @@
 """Render a summary as one self-contained HTML page with autoescaped templates."""
 
 import base64
+import functools
 import hashlib
 import json
 import math
@@ -59,11 +60,19 @@ def _render(template: str, scripts: list[str], data: dict[str, Any], **context: 
 def make_environment() -> Any:
     """Return the jinja2 environment of the templates."""
     try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+        import jinja2  # noqa: F401
     except ImportError as error:
         raise ImportError(
             f'A report needs {error.name}; install it with: pip install "opgd[report]"'
         ) from error
+    return _load_environment()
+
+
+@functools.cache
+def _load_environment() -> Any:
+    """Return the environment, which keeps the compiled templates for further reports."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
