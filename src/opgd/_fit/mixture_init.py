@@ -163,11 +163,26 @@ class LinkedRows:
         return self.assign(self.rows, n_clusters)
 
     def assign(self, rows: FloatArray, n_clusters: int) -> IntArray:
-        labels = hierarchy.cut_tree(self.tree, [n_clusters])[:, 0].astype(np.intp)
+        labels = cut_tree(self.tree, n_clusters)
         if len(labels) < len(rows):
             centers = [self.sample[labels == k].mean(axis=0) for k in range(n_clusters)]
             labels = pairwise_distances_argmin(rows, np.array(centers)).astype(np.intp)
         return labels
+
+
+def cut_tree(tree: FloatArray, n_clusters: int) -> IntArray:
+    """Return the labels of the rows (m,) before the last ``n_clusters - 1`` merges of a linkage.
+
+    Clusters are numbered by their first rows, as by `scipy.cluster.hierarchy.cut_tree`, which
+    copies all labels for each merge and takes time quadratic in the number of rows.
+    """
+    n_rows = len(tree) + 1
+    pairs = tree[: n_rows - n_clusters, :2].astype(np.intp)
+    groups = np.arange(2 * n_rows - 1)  # of the rows, then of the results of the merges
+    for merge in reversed(range(len(pairs))):
+        groups[pairs[merge]] = groups[n_rows + merge]
+    _, first, labels = np.unique(groups[:n_rows], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[labels].astype(np.intp)
 
 
 def draw_rows(frame: Frame) -> FloatArray:
