@@ -30,7 +30,7 @@ TESTS = [
     f"tests/core/test_{name}.py" for name in ("kernels", "moments", "targets", "em", "density")
 ]
 TESTS += [f"tests/core/test_{name}.py" for name in ("solvers", "ordering", "starts", "engines")]
-TESTS += ["tests/core/test_products.py", "tests/core/test_fitted.py"]
+TESTS += [f"tests/core/test_{name}.py" for name in ("products", "penalties", "fitted")]
 PATIENCE = 60
 """Seconds of the processor after which a change counts as noticed: it has made a loop endless."""
 OPERATORS: dict[type[ast.AST], list[type[ast.AST]]] = {

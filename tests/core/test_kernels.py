@@ -116,32 +116,6 @@ def test_gradient_agrees_with_central_differences(
     assert slope == pytest.approx(np.sum(gradient * step), rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("size", [0.1, 10.0])
-@pytest.mark.parametrize("form", ["diag", "full"])
-def test_penalized_gradient_far_from_orthonormal(form, size, rng):
-    factor = rng.normal(size=(6, 6))
-    penalty = Orthonormality(0.7, factor @ factor.T)
-    objective = small_objective(rng, "strongest", form, weighted=True, penalty=penalty)
-    at, step = rng.normal(size=(2, 3, 6))
-    at, width = size * at, 1e-6 * size
-    slope = (objective.value(at + width * step) - objective.value(at - width * step)) / (2 * width)
-    value, gradient = objective.value_and_gradient(at)
-    assert value == pytest.approx(objective.value(at), rel=1e-12)
-    assert slope == pytest.approx(np.sum(gradient * step), rel=1e-6)
-
-
-def test_penalty_is_zero_exactly_for_orthonormal_components(rng):
-    factor = rng.normal(size=(6, 6))
-    metric = factor @ factor.T
-    orthonormal = np.linalg.inv(np.linalg.cholesky(metric)).T[:, :2].T
-    orthonormal = np.linalg.solve(
-        np.linalg.cholesky(orthonormal @ metric @ orthonormal.T), orthonormal
-    )
-    value, gradient = Orthonormality(2.0, metric).value_and_gradient(orthonormal)
-    assert value == pytest.approx(0, abs=1e-20)
-    np.testing.assert_allclose(gradient, 0, atol=1e-10)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_length_sign_and_order_do_not_matter(kind, rng):
     objective = small_objective(rng, kind)

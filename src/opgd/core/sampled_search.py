@@ -205,5 +205,5 @@ class SampledSearch:
             self.message = CALLBACK
 
     def _normalize(self, directions: FloatArray) -> FloatArray:
-        """Scale directions to length one, if the objective ignores their lengths."""
+        """Scale directions to length one, unless a penalty may depend on their lengths."""
         return directions if self.objective.penalty else normalize_rows(directions)
