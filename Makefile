@@ -106,9 +106,9 @@ bench-scale: .venv/.has-bench  ## threads, peers, growth, rows on disk, passes, 
 docs: .venv/.has-docs  ## the documentation with the results of its code, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
 
-reproduce: .venv/.has-reproduce  ## the paper's experiments into results/ (about an hour; go on after an interrupt)
-	$(BIN)/opgd reproduce all --out results
-	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out results
+reproduce: .venv/.has-reproduce  ## the paper's experiments into build/results (about an hour; go on after an interrupt)
+	$(BIN)/opgd reproduce all --out build/results
+	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out build/results
 
 dist: .venv/.has-dist  ## source distribution and wheel, into dist
 	rm -rf dist

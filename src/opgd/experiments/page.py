@@ -136,9 +136,9 @@ def starts_section(results: pd.DataFrame) -> str:
             )
     return f"""## Initialization (Section 3.2)
 
-The paper argues for one good initialization instead of many random ones. "auto" is the default of
-opgd, "paper" the matrix of Section 3.2. For random initializations the table shows minimum / median
-/ maximum.
+The paper argues for one good initialization instead of many random ones. "auto" is ("lda",
+"pca"), the default of version 0.1, "paper" the matrix of Section 3.2. For random initializations
+the table shows minimum / median / maximum.
 
 {markdown(starts_table(results))}
 
