@@ -40,7 +40,7 @@ def test_numbers_tried_and_profiles_are_printed(tmp_path):
     table, model = tmp_path / "wine.csv", tmp_path / "wine.opgd"
     WINE.data.to_csv(table, index=False)
     printed = " ".join(run_ok("cluster", table, "-k", "2,3", "-o", model).out.split())
-    assert "3: bic +0, smallest cluster 27% (selected)" in printed
+    assert "3: mean bic +0, smallest cluster 27.0% (selected)" in printed
     assert "(27%); od280/od315_of_diluted_wines" in printed
     again = " ".join(run_ok("info", model).out.split())
     assert "(27%); od280/od315_of_diluted_wines" in again

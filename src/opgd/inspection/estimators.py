@@ -49,7 +49,8 @@ def get_initial_labels(mixture: Any, n_rows: int) -> IntArray | None:
 def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:
     """Raise an error unless this is a fitted estimator with Gaussians on its components."""
     if not isinstance(estimator, ProjectionMixin):
-        advice = " Pass its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
+        held = [name for name in ("best_estimator_", "estimator_") if hasattr(estimator, name)]
+        advice = f" Pass its {held[0]}." if held else ""
         place = "a Pipeline that ends in " if in_pipeline else ""
         raise TypeError(
             "Expected a fitted opgd estimator with components (axes), or a Pipeline that ends in "

@@ -176,16 +176,22 @@ def _parse_merge(text: str | None) -> int | bool:
 
 
 def _describe_selection(mixture: Any, criterion: str) -> list[str]:
-    """Return one line for each number of clusters that was tried, if there are several."""
+    """Return one line for each number of clusters that was tried, if there are several.
+
+    The criterion is the one that selects, a mean of two densities (see `selection_`), relative to
+    that of the selected number; lower is better.
+    """
+    from opgd._fit.cluster_numbers import is_admissible
+
     table = mixture.selection_
     if len(table["n_clusters"]) == 1:
         return []
     chosen = list(table["n_clusters"]).index(len(mixture.means_))
     columns = (table[key] for key in ("n_clusters", "selected_by", "smallest"))
     lines = [
-        f"{number}: {criterion} {value - table['selected_by'][chosen]:+.0f}, smallest cluster "
-        f"{smallest:.0%}"
-        for number, value, smallest in zip(*columns, strict=True)
+        f"{number}: mean {criterion} {value - table['selected_by'][chosen]:+.0f}, smallest cluster "
+        f"{smallest:.1%}{'' if admissible else ', too small'}"
+        for number, value, smallest, admissible in zip(*columns, is_admissible(table), strict=True)
     ]
     lines[chosen] += " (selected)"
     return lines

@@ -10,6 +10,7 @@ from opgd.cli.console import Terminal
 from opgd.cli.errors import BadInput
 from opgd.cli.options import (
     MODEL,
+    OUTPUT,
     ROWS,
     As,
     AsJson,
@@ -20,7 +21,6 @@ from opgd.cli.options import (
     Ignore,
     Jobs,
     Quiet,
-    TableFile,
     Target,
     Use,
     Weights,
@@ -56,7 +56,16 @@ def compare(
             help="Time for each method; one that needs more is not run on the remaining folds.",
         ),
     ] = None,
-    output: TableFile = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the results to a table (.csv, .tsv or .parquet) as well.",
+        ),
+    ] = None,
     use: Use = None,
     ignore: Ignore = None,
     kinds: As = None,

@@ -103,6 +103,11 @@ def predict(
             "estimate the shares from a part of it."
         )
     decision = Decision(costs, reject_cost, reject_below, reject_label, coverage, estimate_priors)
+    if costs is not None:
+        terminal.note(
+            "Predictions have the least expected cost; more of them may be wrong than without "
+            "--costs."
+        )
     inputs = [model, data, *([] if costs is None else [costs])]
     apply_model(
         partial(decide_rows, proba=proba, decision=decision, terminal=terminal),
