@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2
 from sklearn.datasets import load_digits
 
-from opgd import OPGDClassifier, OPGDSemiSupervised
+from opgd import DataWarning, OPGDClassifier, OPGDSemiSupervised
 from opgd.baselines import (
     ReducedRankLDA,
 )
@@ -197,3 +197,9 @@ def test_many_classes_have_a_legend_in_columns(plt, rng):
     texts = legend_texts(display.ax_)
     assert texts[59:61] == ["59", "and 10 more"]
     assert "90%" in texts[-1]
+
+
+def test_labels_that_are_not_classes_are_reported():
+    names = np.array(["a", "b", "c"])[np.unique(Y, return_inverse=True)[1]]
+    with pytest.warns(DataWarning, match="y has 'a', the classes are"):
+        ProjectionDisplay.from_estimator(OPGDClassifier(2).fit(X, Y), X, names, draw=False)

@@ -17,7 +17,7 @@ from opgd.inspection.estimators import (
     predict_codes,
     select_gaussians,
 )
-from opgd.inspection.labels import encode_any, encode_classes
+from opgd.inspection.labels import encode_any, encode_classes, warn_if_unknown
 from opgd.inspection.text import label_axes
 from opgd.inspection.thinning import thin
 
@@ -128,7 +128,9 @@ def _group_rows(estimator: Any, X: Any, y: Any) -> tuple[list[str], IntArray, st
     if has_classes(estimator):
         if y is None:
             return names, predict_codes(estimator, X), "predicted class"
-        return names, encode_classes(estimator, y), "class"
+        codes = encode_classes(estimator, y)
+        warn_if_unknown(estimator, y, codes)
+        return names, codes, "class"
     if y is None:
         return names, estimator.predict(X), "cluster"
     return *encode_any(y), "label"
