@@ -313,6 +313,8 @@ def test_priors_can_be_replaced_at_prediction_time(iris):
     assert np.array_equal(model.predict(X, priors=[0.1, 0.2, 0.7]), expected.argmax(axis=1))
     with pytest.raises(ValueError, match=r"priors.*unknown: \['x'\]"):
         model.predict(X, priors={"x": 1.0})
+    with pytest.raises(ValueError, match=r"each class; missing: \[2\]\."):
+        model.predict(X, priors={0: 0.5, 1: 0.5})
 
 
 def test_far_rows_have_finite_probabilities_and_no_typicality(wine):

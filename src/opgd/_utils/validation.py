@@ -228,7 +228,7 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
         unknown = [label for label in priors if label not in classes.tolist()]
         missing = [label for label in classes.tolist() if label not in priors]
         if unknown or missing:
-            named = {"not a class": unknown, "missing": missing}
+            named = {"unknown": unknown, "missing": missing}
             found = "; ".join(f"{what}: {labels}" for what, labels in named.items() if labels)
             raise ValueError(f"priors must have one entry for each class; {found}.")
         priors = [priors[label] for label in classes.tolist()]
