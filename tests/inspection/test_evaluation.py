@@ -23,6 +23,15 @@ def test_evaluation_counts_by_hand():
     assert found.calibration_error == pytest.approx((2 * 0.575 + 0.2 + 0.1) / 4)
 
 
+def test_classes_with_a_recall_below_one_half_are_missed():
+    codes = np.repeat([0, 1, 2, 3], [6, 5, 4, 1])
+    predicted = np.array([0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 2, 2, 0, 0, 0])
+    found = evaluate(np.eye(5)[predicted], codes, "test", "")
+    assert found.recalls[:4].tolist() == [5 / 6, 0.4, 0.5, 0]  # the fifth class has no rows
+    assert found.missed_classes == [3, 1]
+    assert found.n_missed == 4
+
+
 def test_calibrated_predictions_have_little_calibration_error(rng):
     confidence = rng.uniform(0.5, 1, size=20000)
     table = compute_calibration(confidence, rng.random(20000) < confidence)

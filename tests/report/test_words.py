@@ -1,11 +1,19 @@
 """Sentences of the first screen."""
 
+import numpy as np
 import pytest
 
 from opgd.inspection.comparison import summarize_methods
+from opgd.inspection.evaluation import evaluate
 from opgd.inspection.tables import ListedRow
 from opgd.report.usual import OURS
-from opgd.report.words import describe_comparison, describe_reason, describe_row_names
+from opgd.report.words import (
+    describe_comparison,
+    describe_missed,
+    describe_reason,
+    describe_row_names,
+    describe_unlisted,
+)
 
 
 def make_methods(ours, other):
@@ -65,3 +73,47 @@ def test_row_numbers_of_an_index_are_not_positions():
 def test_reasons_to_check_a_row_are_given(label, probabilities, typicality, reason):
     row = ListedRow(0, None, label, 0, *probabilities, typicality)
     assert describe_reason(row, ["no", "yes"], 100).startswith(reason)
+
+
+def evaluate_counts(found, sizes, source="test"):
+    """Evaluate predictions that find the first rows of each class and take others for class 0."""
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    ranks = np.concatenate([np.arange(size) for size in sizes])
+    predicted = np.where(ranks < np.array(found)[codes], codes, 0)
+    return evaluate(np.eye(len(sizes))[predicted], codes, source, "")
+
+
+@pytest.mark.parametrize(
+    ("found", "source", "words"),
+    [
+        (3, "test", "Of the 12 test rows of class yes, 3 are found (recall 25%); if missing"),
+        (1, "cv", "Of the 12 rows of class yes, 1 is found (recall 8%); if missing"),
+        (0, "training", "Of the 12 rows of class yes, none is found (recall 0%); if missing"),
+        (6, "test", ""),
+    ],
+)
+def test_a_class_that_the_model_misses_is_named(found, source, words):
+    evaluation = evaluate_counts((80, found), (80, 12), source)
+    sentence = describe_missed(evaluation, ["no", "yes"])
+    assert sentence.startswith(words)
+    assert bool(sentence) == bool(words)
+    unlisted = describe_unlisted(evaluation, ["no", "yes"])
+    assert (f"class yes are not listed: the model finds {found} of its 12" in unlisted) == bool(
+        words
+    )
+
+
+def test_few_of_many_missed_classes_are_named():
+    evaluation = evaluate_counts((90, 4, 3, 2, 1, 0), (90, 9, 9, 9, 9, 4))
+    groups = list("abcdef")
+    assert describe_missed(evaluation, groups).startswith(  # f has too few rows
+        "Fewer than half of the test rows are found of the classes e (1 of 9, recall 11%), "
+        "d (2 of 9, recall 22%), c (3 of 9, recall 33%) and b (4 of 9, recall 44%); if"
+    )
+    assert describe_unlisted(evaluation, groups).startswith(
+        "Rows of the classes f, e, d and 2 more are not listed: the model finds fewer than half "
+        "of their test rows, so"
+    )
+    tiny = evaluate_counts((90, 0), (90, 4))
+    assert describe_missed(tiny, groups) == ""
+    assert "finds 0 of its 4 test rows" in describe_unlisted(tiny, groups)

@@ -11,6 +11,8 @@ N_BINS = 10
 MIN_PROBABILITY = float(np.finfo(np.float64).eps)
 """Lower bound to which probabilities are clipped, as in `sklearn.metrics.log_loss`."""
 
+LOW_RECALL = 0.5
+"""Classes with a lower recall are missed."""
 MIN_EXCESS = 2.0
 """Ratio of errors to expected errors from which probabilities are too extreme."""
 
@@ -46,6 +48,18 @@ class Evaluation:
         """Mean of the recalls of the classes that have rows."""
         recalls = self.recalls[~np.isnan(self.recalls)]
         return float(recalls.mean()) if len(recalls) else float("nan")
+
+    @property
+    def missed_classes(self) -> list[int]:
+        """Classes of which fewer than half of the rows are found, the lowest recall first."""
+        order = np.argsort(self.recalls, kind="stable")  # nan is last
+        return [int(k) for k in order if self.recalls[k] < LOW_RECALL]
+
+    @property
+    def n_missed(self) -> int:
+        """Number of misclassified rows of the missed classes."""
+        wrong = self.confusion.sum(axis=1) - np.diag(self.confusion)
+        return int(wrong[self.missed_classes].sum())
 
     def confused_pairs(self, max_pairs: int = 10) -> list[tuple[int, int, int]]:
         """Return label, prediction and number of rows of the most frequent errors."""

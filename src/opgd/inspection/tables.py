@@ -1,5 +1,6 @@
 """Tables of possible label errors, outliers, and clusters of a mixture."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +66,16 @@ class PredictedRows:
         )
 
 
-def list_doubtful_labels(predicted: PredictedRows) -> tuple[list[ListedRow], int]:
-    """Return rows with improbable labels, the least probable first, and their total number."""
+def list_doubtful_labels(
+    predicted: PredictedRows, omitted: Sequence[int] = ()
+) -> tuple[list[ListedRow], int]:
+    """Return rows with improbable labels, the least probable first, and their total number.
+
+    Rows of the classes in `omitted` are neither listed nor counted.
+    """
     labels, probabilities = predicted.labels, predicted.probabilities
-    labeled = np.flatnonzero((labels >= 0) & ~np.isnan(probabilities[:, 0]))
+    listable = (labels >= 0) & ~np.isin(labels, omitted)
+    labeled = np.flatnonzero(listable & ~np.isnan(probabilities[:, 0]))
     of_label = probabilities[labeled, labels[labeled]]
     doubtful = labeled[of_label < DOUBTFUL]
     order = np.argsort(of_label[of_label < DOUBTFUL], kind="stable")[:MAX_LISTED]

@@ -17,6 +17,7 @@ from opgd.report.words import (
     describe_reason,
     describe_row_names,
     judge,
+    name_classes,
 )
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -82,6 +83,7 @@ def _load_environment() -> Any:
     )
     filters = {
         "breakable": make_breakable,
+        "classes": name_classes,
         "count": count,
         "fixed": format_fixed,
         "judge": judge,

@@ -46,12 +46,17 @@ class Performance:
 
     evaluation: Evaluation | None
     held_out: FloatArray | None  # probabilities of the training rows by cross-validation
-    wrong: list[ListedRow]
-    n_wrong: int
+    wrong: list[ListedRow]  # of a test set all, otherwise without those of missed classes
+    n_wrong: int  # with those of missed classes
     curves: Curves | None
     methods: list[MethodSummary] | None
     methods_note: str  # how methods were compared, or why they were not
     warning: str  # that probabilities are too extreme, or ""
+
+    @property
+    def n_to_check(self) -> int:
+        """Number of misclassified rows without those of classes that the model misses."""
+        return self.n_wrong - (0 if self.evaluation is None else self.evaluation.n_missed)
 
     @property
     def imbalanced(self) -> bool:
@@ -104,7 +109,9 @@ def assess(
     curves = None
     if len(estimator.classes_) == 2 or is_imbalanced(evaluation):
         curves = trace_predicted_curves(probabilities[chosen], evaluated.codes[chosen])
-    wrong, n_wrong = list_wrong_rows(predicted)
+    # without a test set the list is one of possible label errors, too
+    omitted = [] if test is not None else evaluation.missed_classes
+    wrong, n_wrong = list_wrong_rows(predicted, omitted)
     methods, how = None, ""
     if not isinstance(comparison, str | None):
         methods = summarize_methods(comparison)

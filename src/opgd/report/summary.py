@@ -75,8 +75,9 @@ class Clustering:
 class Checks:
     """Rows to check besides the misclassified ones."""
 
-    doubtful: list[ListedRow]  # possible label errors
+    doubtful: list[ListedRow]  # possible label errors, without rows of missed classes
     n_doubtful: int
+    unlisted: str  # why rows of missed classes are not listed, or ""
     far: list[ListedRow]  # outliers
     n_far: int
 
@@ -185,7 +186,7 @@ def _compose(
     if clustering is not None:
         findings = _describe_clustering(clustering)
     else:
-        findings = _describe_performance(performance, model)
+        findings = _describe_performance(performance, model, group_names)
     used_columns = describe_used_columns(unwrapped)
     if used_columns is not None:
         findings.append(" ".join(used_columns.sentences[:2]))
@@ -213,7 +214,7 @@ def _compose(
         row_names=picture.names,
         fit=fit,
         performance=performance,
-        checks=_list_checks(picture),
+        checks=_list_checks(picture, performance.evaluation, group_names),
         clustering=clustering,
         used_columns=used_columns,
         table=table,
@@ -258,12 +259,14 @@ def _summarize_clustering(unwrapped: Unwrapped, features: Any, picture: Picture)
     return Clustering(clusters, profiles, int(np.sum(predicted < 0)), names, followed, quality)
 
 
-def _list_checks(picture: Picture) -> Checks:
+def _list_checks(picture: Picture, evaluation: Evaluation | None, groups: list[str]) -> Checks:
     labels = np.full(len(picture.rows), -1) if picture.labels is None else picture.labels
     rows = PredictedRows(labels, picture.probabilities, picture.typicality, picture.names)
-    doubtful, n_doubtful = list_doubtful_labels(rows)
+    missed = [] if evaluation is None else evaluation.missed_classes
+    doubtful, n_doubtful = list_doubtful_labels(rows, missed)
+    unlisted = "" if evaluation is None else words.describe_unlisted(evaluation, groups)
     n_far = int(np.sum(picture.typicality * len(labels) < 1))
-    return Checks(doubtful, n_doubtful, list_far_rows(rows), n_far)
+    return Checks(doubtful, n_doubtful, unlisted, list_far_rows(rows), n_far)
 
 
 def _check_arguments(
@@ -307,12 +310,13 @@ def _make_title(title: str | None, target: str | None, groups: list[str], is_mix
     return f"Prediction of {target}"
 
 
-def _describe_performance(performance: Performance, model: Any) -> list[str]:
+def _describe_performance(performance: Performance, model: Any, groups: list[str]) -> list[str]:
     evaluation = performance.evaluation
     if evaluation is None:
         return []
     corrected = getattr(model, "corrected_error_", None)
     sentences = words.describe_performance(evaluation, corrected)
+    sentences.append(words.describe_missed(evaluation, groups))
     if performance.methods:
         sentences.append(words.describe_comparison(performance.methods, evaluation.n_rows))
     elif performance.methods_note:  # why there are none

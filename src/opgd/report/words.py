@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
@@ -19,6 +21,10 @@ MIN_COMPARED = 30
 IMBALANCE = 3.0
 """Ratio of the largest to the smallest class from which classes are imbalanced."""
 
+MIN_CLASS = 5
+"""With fewer rows of a class, its recall is not described."""
+MAX_MISSED = 4
+
 CLOSE = 0.5
 """Ratio of two probabilities from which a decision is close."""
 HIGH_LOSS = 1.2
@@ -34,10 +40,13 @@ def join(names: Sequence[str]) -> str:
 
 def list_some(names: Sequence[str], max_names: int = MAX_NAMES) -> str:
     """Return at most `max_names` names, and how many more there are."""
-    short = [shorten(name, 30) for name in names]
-    if len(short) <= max_names:
-        return join(short)
-    return f"{', '.join(short[: max_names - 1])} and {len(short) - max_names + 1} more"
+    return _join_some([shorten(name, 30) for name in names], max_names)
+
+
+def _join_some(parts: Sequence[str], max_parts: int) -> str:
+    if len(parts) <= max_parts:
+        return join(parts)
+    return f"{', '.join(parts[: max_parts - 1])} and {len(parts) - max_parts + 1} more"
 
 
 def count(number: int, noun: str) -> str:
@@ -113,6 +122,62 @@ def describe_performance(evaluation: Evaluation, corrected_error: float | None =
     if evaluation.source == "training":
         sentences.append(f"This is optimistic: {evaluation.note}.")
     return sentences
+
+
+def describe_missed(evaluation: Evaluation, groups: list[str]) -> str:
+    """Return which classes have a recall below one half, "" without such classes.
+
+    Classes with fewer than `MIN_CLASS` rows are ignored.
+    """
+    sizes, found = evaluation.confusion.sum(axis=1), np.diag(evaluation.confusion)
+    missed = [k for k in evaluation.missed_classes if sizes[k] >= MIN_CLASS]
+    if not missed:
+        return ""
+    rows = _name_rows(evaluation)
+    hint = "if missing them is expensive, see the user guide on imbalanced classes and costs."
+    if len(missed) == 1:
+        k = missed[0]
+        n_found = {0: "none is", 1: "1 is"}.get(int(found[k]), f"{found[k]:,} are")
+        return (
+            f"Of the {sizes[k]:,} {rows} of class {shorten(groups[k], 30)}, {n_found} found "
+            f"(recall {evaluation.recalls[k]:.0%}); {hint}"
+        )
+    parts = [
+        f"{shorten(groups[k], 30)} ({found[k]:,} of {sizes[k]:,}, recall "
+        f"{evaluation.recalls[k]:.0%})"
+        for k in missed
+    ]
+    return (
+        f"Fewer than half of the {rows} are found of the classes {_join_some(parts, MAX_MISSED)}; "
+        f"{hint}"
+    )
+
+
+def describe_unlisted(evaluation: Evaluation, groups: list[str]) -> str:
+    """Return why rows of missed classes are not listed as label errors, "" without such classes."""
+    missed = evaluation.missed_classes
+    if not missed:
+        return ""
+    sizes, found = evaluation.confusion.sum(axis=1), np.diag(evaluation.confusion)
+    rows = _name_rows(evaluation)
+    share = f"fewer than half of their {rows}"
+    if len(missed) == 1:
+        k = missed[0]
+        share = f"{found[k]:,} of its {count(int(sizes[k]), rows.removesuffix('s'))}"
+    return (
+        f"Rows of {name_classes(missed, groups)} are not listed: the model finds {share}, so that "
+        "a wrong prediction says little about the label."
+    )
+
+
+def name_classes(classes: Sequence[int], groups: list[str]) -> str:
+    """Return "class a", or "the classes a, b and 3 more"."""
+    names = list_some([groups[k] for k in classes], MAX_MISSED)
+    return f"class {names}" if len(classes) == 1 else f"the classes {names}"
+
+
+def _name_rows(evaluation: Evaluation) -> str:
+    return "test rows" if evaluation.source == "test" else "rows"
 
 
 def describe_overconfidence(
