@@ -157,6 +157,90 @@ def test_numbers_in_text(column, numbers):
     np.testing.assert_array_equal(features[:, 0], numbers * 4)
 
 
+AMOUNTS = [1228.02, -950.5, 12.0, 1234567.25, 0.75]
+SEPARATORS = {
+    " ": "spaces",
+    "\N{NO-BREAK SPACE}": "spaces",
+    "\N{NARROW NO-BREAK SPACE}": "spaces",
+    "'": "apostrophes",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "apostrophes",
+}
+
+
+@pytest.mark.parametrize("kinds", [None, {"x": "number"}], ids=["inferred", "requested"])
+@pytest.mark.parametrize(
+    "template", ["{}", "{} EUR", "USD {}", "{}CHF", "€ {}", "{}\N{NO-BREAK SPACE}€"]
+)
+@pytest.mark.parametrize("mark", [".", ","])
+@pytest.mark.parametrize("separator", SEPARATORS)
+def test_amounts_with_separators_and_codes(separator, mark, template, kinds):
+    marks = str.maketrans({",": separator, ".": mark})
+    column = [template.format(f"{value:,.2f}".translate(marks)) for value in AMOUNTS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder, features = encode(column * 4, kinds=kinds)
+        again = encoder.transform(pd.DataFrame({"x": column}))
+    assert features[:, 0].tolist() == AMOUNTS * 4
+    assert again[:, 0].tolist() == AMOUNTS
+    assert f"{SEPARATORS[separator]} between thousands" in encoder.summary_["x"].action
+    assert ("decimal commas" in encoder.summary_["x"].action) == (mark == ",")
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers"),
+    [
+        (["1,228.02 EUR", "950.50 EUR", "(12.00 EUR)"], [1228.02, 950.5, -12]),
+        (["1.228,02 EUR", "950,50 EUR", "-12,00 EUR"], [1228.02, 950.5, -12]),
+        (["USD 12.50", "USD -3.25", "-USD 7", "USD (8.5)"], [12.5, -3.25, -7, -8.5]),
+        (["12 EUR", "7 EUR", "-"], [12, 7, np.nan]),
+        (["1 228", "950", "\N{MINUS SIGN}12 000"], [1228, 950, -12000]),
+        (["1 228,5", "1\N{NO-BREAK SPACE}229,5", "1230,5"], [1228.5, 1229.5, 1230.5]),
+    ],
+)
+def test_other_amounts(column, numbers):
+    encoder, features = encode(column * 4)
+    np.testing.assert_array_equal(features[:, 0], numbers * 4)
+    np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"x": column}))[:, 0], numbers)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [f"{i} {i + 1}" for i in range(12, 52)],  # groups of two digits
+        [f"1 {i:04}" for i in range(40)],
+        [f"1'{i:02}" for i in range(40)],
+        [f"1 234'{i:03}" for i in range(40)],  # two separators
+        [f"{i / 7:.2f} {('EUR', 'USD')[i % 2]}" for i in range(40)],
+        [f"{i / 7:.2f} {('EUR', '€')[i % 2]}" for i in range(40)],
+        [f"{i / 7:.2f} Eur" for i in range(40)],
+        [f"{i / 7:.2f} EURO" for i in range(40)],
+        [f"INV{i * i + 7}" for i in range(40)],
+        [f"INV-{i * i + 7}" for i in range(40)],
+        [f"INV {i + 1001}" for i in range(40)],  # a code, but it numbers the rows
+        [f"6{i + 12} {i * i % 899 + 100} 678" for i in range(40)],  # telephone numbers
+        [f"01 23 {i} 67 89" for i in range(10, 50)],
+        [f"0{i} {i * 7 + 100}" for i in range(10, 50)],
+    ],
+)
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+def test_text_that_resembles_amounts_stays_text(words):
+    table = pd.DataFrame({"x": words, "number": np.arange(40) ** 2.0})
+    assert TableEncoder().fit(table).summary_["x"].kind in ("identifier", "text")
+
+
+def test_amounts_of_a_thousand_are_read_although_the_training_table_has_none():
+    encoder, _ = encode([f"{i},50 EUR" for i in range(1, 40)])
+    new = pd.DataFrame({"x": ["950,50 EUR", "1 228,02 EUR"]})
+    with pytest.warns(DataWarning, match="amounts in EUR with decimal commas and spaces"):
+        assert encoder.transform(new)[:, 0].tolist() == [950.5, 1228.02]
+
+
+def test_amounts_in_another_currency_are_refused():
+    encoder, _ = encode([f"{i}.50 EUR" for i in range(1, 40)])
+    with pytest.raises(ValueError, match=r"amounts in EUR in the .* text such as '12\.50 USD'"):
+        encoder.transform(pd.DataFrame({"x": ["12.50 USD"]}))
+
+
 @pytest.mark.parametrize(
     ("column", "kind"),
     [
@@ -355,12 +439,29 @@ def test_requests_that_give_no_features_are_reported(column, kind, reason):
 
 
 @pytest.mark.parametrize(
+    ("column", "kind", "reason"),
+    [
+        (["1.2k", "3.4k"], "number", "none of the cells can be read as a number, .* '1.2k'"),
+        (["-", "1.2k", "n/a"], "number", "none of the cells can be read as a number, .* '1.2k'"),
+        (["5 EUR", "6 USD"], "number", "none of the cells can be read as a number, .* '5 EUR'"),
+        (["soon", "later"], "date", "none of the cells can be read as a date, .* 'soon'"),
+        ([date(2024, 1, 1), date(2024, 1, 2)], "number", "the column has dates"),
+        ([1.5, 2.5], "date", "the column has numbers"),
+    ],
+)
+def test_requests_that_no_cell_fulfills_are_refused(column, kind, reason):
+    message = rf"^kinds\['x'\] is '{kind}', but {reason}; convert the column, or pass another kind"
+    with pytest.raises(ValueError, match=message):
+        encode(column * 5, kinds={"x": kind})
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"kinds": {"x": "colour"}}, "kinds"),
         ({"kinds": {"z": "number"}}, "'z'"),
         ({"kinds": ["x"]}, "kinds must be a dict"),
-        ({"kinds": {"x": "date"}}, "'x' has dates"),
+        ({"kinds": {"x": "date"}}, r"kinds\['x'\] is 'date'"),
         ({"max_categories": 1}, "max_categories"),
         ({"min_frequency": 0}, "min_frequency"),
         ({"min_frequency": 1.5}, "min_frequency"),

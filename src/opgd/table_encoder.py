@@ -47,9 +47,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Numbers are passed on. Categories, booleans and text with few distinct values become indicator
     features, one for each category except the reference category. Dates become elapsed days and,
     where they vary, the sine and cosine of hour, day of the week and month. Text such as
-    "1,234", "21%" or "$5" becomes a number if almost all cells of the column have this form.
-    Identifiers, constant columns, free text and columns that repeat another one are dropped.
-    `summary_` lists what was done with each column, and why.
+    "1,234", "1 234", "21%", "$5" or "5 EUR" becomes a number if almost all cells of the column
+    have this form. Identifiers, constant columns, free text and columns that repeat another one
+    are dropped. `summary_` lists what was done with each column, and why.
 
     The encoder does not use labels. New tables need the same columns, except those that were
     dropped; their order does not matter, and further columns are ignored. Features of NumPy
@@ -109,13 +109,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     A text column is numeric or a date if at least 90 % of its cells are; numbers with leading
-    zeros, such as ZIP codes, are not. In such columns a dash is a missing cell, and "(12.50)" is
-    negative, as in accounting. If dates such as 03/04/2024 can be read in two ways in the
-    whole column, their order is that of other columns with slashes; if these do not decide, the
-    month comes first, with a warning. Integers identify the rows if they are all different and
-    consecutive, or all different in a column named like ``id``. Two columns repeat each other if
-    the absolute correlation is at least 0.999999, or if their categories group the samples in the
-    same way.
+    zeros, such as ZIP codes, are not. Thousands may be separated by commas, points, spaces or
+    apostrophes, in groups of three digits. Amounts may have the sign of a currency, or a code of
+    three capital letters, which must be the same in the whole column. In columns of numbers and
+    dates a dash is a missing cell, and "(12.50)" is negative, as in accounting. If dates such as
+    03/04/2024 can be read in two ways in the whole column, their order is that of other columns
+    with slashes; if these do not decide, the month comes first, with a warning. Integers identify
+    the rows if they are all different and consecutive, all different in a column named like
+    ``id``, or all different with one length of at least nine digits in groups separated by spaces,
+    such as telephone numbers. Two columns repeat each other if the absolute correlation is at
+    least 0.999999, or if their categories group the samples in the same way.
 
     The reference category is the most frequent one, and the first of two (False, no). An indicator
     for it would be a linear function of the others; loadings of the others are relative to it.

@@ -8,6 +8,7 @@ import time
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("safetensors")
@@ -24,6 +25,7 @@ from sklearn.preprocessing import (
 )
 
 from opgd import DataWarning, OPGDClassifier, TableEncoder, load_model, save_model
+from opgd._model_file.encoder_state import COLUMNS
 from opgd.model_file import ModelFileError
 from tests._model_file.forging import read, write
 from tests._model_file.mutations import any_value, other_array
@@ -74,6 +76,26 @@ def test_encoders_come_back_with_their_summary_and_settings(tmp_path):
     assert encoder.get_params() == model[0].get_params()
     assert encoder.columns_ == model[0].columns_
     assert type(encoder.transform(KNOWN)).__name__ == "DataFrame"  # set_output
+
+
+@pytest.mark.parametrize("template", ["{} EUR", "USD {}", "{}"])
+@pytest.mark.parametrize("marks", [" .", " ,", "'.", "',"])
+def test_formats_of_amounts_come_back(template, marks, tmp_path):
+    written = str.maketrans(",.", marks)
+    words = [template.format(f"{60 * i + i / 8:,.2f}".translate(written)) for i in range(40)]
+    table = pd.DataFrame({"amount": words})
+    model = make_pipeline(TableEncoder(), StandardScaler(), OPGDClassifier(1)).fit(table, LABELS)
+    save_model(model, tmp_path / "model")
+    same = load_model(tmp_path / "model")
+    assert same[0].columns_ == model[0].columns_
+    np.testing.assert_array_equal(same.predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize("unit", ["eur", "EURO", "ÄÖÜ", "", None, 5])
+def test_units_of_a_file_are_verified(unit):
+    field = COLUMNS["number"][1]["unit"]
+    assert field.accepts("EUR", {})
+    assert field.accepts(unit, {}) == (unit == "")
 
 
 class Subclass(StandardScaler):

@@ -139,6 +139,25 @@ def test_kinds_are_corrected_by_options(messy):
     run_ok("fit", "names.csv", "-t", "churn", "--as", "a=b c=ignore", "--dry-run")
 
 
+def test_kinds_that_no_cell_fulfills_are_refused(messy):
+    table = pd.read_csv("customers.csv")
+    table.assign(amount=[f"{i / 8}k" for i in range(len(table))]).to_csv("odd.csv", index=False)
+    done = run("fit", "odd.csv", "-t", "churn", "--as", "amount=number", "-o", "x.opgd")
+    words = ["--as amount=number does not fit odd.csv", "read as a number", "'0.0k'", "Convert"]
+    assert_refused(done, words)
+
+
+def test_amounts_are_read_with_separators_and_codes(messy):
+    table = pd.read_csv("customers.csv")
+    words = [f"{60 * i + i / 8:,.2f} EUR".translate({44: " ", 46: ","}) for i in range(len(table))]
+    table.assign(amount=words).to_csv("amounts.csv", index=False, sep=";")
+    facts = json.loads(run_ok("fit", "amounts.csv", "-t", "churn", "--dry-run", "--json").out)
+    entry = next(entry for entry in facts["table"] if entry["column"] == "amount")
+    assert (
+        entry["action"] == "kept (amounts in EUR with decimal commas and spaces between thousands)"
+    )
+
+
 def test_models_need_a_path_unless_it_is_a_dry_run(messy):
     assert_refused(run("fit", "customers.csv", "-t", "churn"), ["--output"])
     assert_refused(run("cluster", "customers.csv"), ["--output"])

@@ -1,10 +1,20 @@
 """Encoding of TableEncoder as plain data, and its verification."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from opgd._model_file.encoding import InvalidContent
-from opgd._model_file.fields import Choice, Count, Field, Flag, ListOf, Number, Text
+from opgd._model_file.fields import (
+    Choice,
+    Count,
+    Either,
+    Field,
+    Flag,
+    ListOf,
+    Number,
+    Sizes,
+    Text,
+)
 from opgd._model_file.step_schema import check_fields
 from opgd._tables.columns import (
     CHOICES,
@@ -16,14 +26,32 @@ from opgd._tables.columns import (
 )
 from opgd._tables.inference import KINDS
 from opgd._tables.summary import ColumnSummary, TableSummary
+from opgd._tables.text_numbers import is_currency_code
 
 MAX_ORIGIN = 1e7
 """Bound of dates, in days; dates of NumPy and Python are within it."""
 TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class CurrencyCode:
+    """Code of a currency, such as EUR."""
+
+    def accepts(self, value: Any, sizes: Sizes) -> bool:  # noqa: ARG002
+        return type(value) is str and is_currency_code(value)
+
+    def __str__(self) -> str:
+        return "three capital letters"
+
+
 COLUMNS: dict[str, tuple[type[Any], dict[str, Field]]] = {
     "number": (
         NumberColumn,
-        {"name": Text(), "style": Choice(CHOICES["style"]), "unit": Choice(CHOICES["unit"])},
+        {
+            "name": Text(),
+            "style": Choice(CHOICES["style"]),
+            "unit": Either((Choice(CHOICES["unit"]), CurrencyCode())),
+        },
     ),
     "category": (
         CategoryColumn,

@@ -95,9 +95,9 @@ class NumberColumn:
         """Return the number of each word; text that is not a number is treated as missing."""
         numbers = _parse_booleans(cells.words, self.format)
         invalid = np.isnan(numbers) & ~is_missing_number(cells.words)
-        if invalid.any() and not self.unit:
+        if invalid.any():
             other = find_format(cells.words, cells.count_words())
-            if other is not None and not other.unit and other != self.format:
+            if other is not None and other.unit == self.unit and other != self.format:
                 notes.append(
                     f"Column {self.name!r} has {str(other) or 'plain numbers'}, unlike the "
                     "training table; its numbers are read accordingly."

@@ -12,6 +12,7 @@ from opgd._tables.columns import (
     BOOLEANS,
     CYCLES,
     CategoryColumn,
+    ChangedColumn,
     Column,
     DateColumn,
     NumberColumn,
@@ -25,7 +26,13 @@ from opgd._tables.text_dates import (
     find_date_format,
     is_ambiguous,
 )
-from opgd._tables.text_numbers import MIN_SHARE, PLAIN, find_format, is_missing_number
+from opgd._tables.text_numbers import (
+    MIN_SHARE,
+    PLAIN,
+    find_format,
+    is_currency_code,
+    is_missing_number,
+)
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -34,6 +41,8 @@ KINDS = ("category", "number", "date", "ignore")
 ID_NAME = re.compile(r"(^|[\W_])(id|uid|uuid|guid|key|index|nr)$|[a-z](ID|Id|Key)$", re.ASCII)
 """Names of columns whose distinct integers identify rows."""
 MIN_ROWS_FOR_ID = 10
+MIN_DIGITS_OF_CODES = 9
+"""Digits from which different integers of one length, in groups, are codes like "612 345 678"."""
 DISTINCT_SHARE = 0.95
 """Share of distinct values from which text identifies rows."""
 FREQUENT_SHARE = 0.5
@@ -47,6 +56,16 @@ MIN_POSITIONS = 3
 """Distinct positions in a cycle; with two, sine and cosine are collinear."""
 DROPPED = "dropped: "
 AUTO_COUNT, AUTO_SHARE = 10, 0.05
+
+
+class UnreadableColumn(ValueError):  # noqa: N818
+    """Raised for a column of which no cell can be read as the requested kind."""
+
+    def __init__(self, name: str, kind: str, reason: str) -> None:
+        super().__init__(
+            f"kinds[{name!r}] is {kind!r}, but {reason}; convert the column, or pass another kind."
+        )
+        self.name, self.kind, self.reason = name, kind, reason
 
 
 @dataclass(frozen=True)
@@ -102,27 +121,48 @@ def decide(name: str, cells: Cells, kind: str | None, limits: CategoryLimits) ->
 
 
 def _decide_as_requested(name: str, cells: Cells, kind: str, limits: CategoryLimits) -> Decision:
+    try:
+        decision = _decide_kind(name, cells, kind, limits)
+    except ChangedColumn as error:
+        raise UnreadableColumn(name, kind, _find_unreadable(cells, kind) or error.now) from None
+    if decision.kind == "empty" and (reason := _find_unreadable(cells, kind)):
+        raise UnreadableColumn(name, kind, reason)
+    if decision.column is None:
+        return _refuse_request(name, kind, decision)
+    return replace(decision, requested=True)
+
+
+def _find_unreadable(cells: Cells, kind: str) -> str:
+    """Return why no cell can be read as a kind, an empty string if all are missing."""
+    if isinstance(cells, DateCells):
+        return "the column has dates"
+    if not isinstance(cells, WordCells):
+        return "the column has numbers"
+    missing = is_missing_number(cells.words)
+    examples = [word for word, is_dash in zip(cells.words, missing, strict=True) if not is_dash]
+    if not examples:
+        return ""
+    return f"none of the cells can be read as a {kind}, for example {quote(examples[0])}"
+
+
+def _decide_kind(name: str, cells: Cells, kind: str, limits: CategoryLimits) -> Decision:
     if kind == "number":
         column = NumberColumn(name)
         if isinstance(cells, WordCells):
             found = find_format(cells.words, cells.count_words(), min_share=0.0)
             column = column if found is None else NumberColumn(name, found.style, found.unit)
-        decision = _decide_number(column, column.encode(cells, [])[:, 0], requested=True)
-    elif kind == "date":
+        return _decide_number(column, column.encode(cells, [])[:, 0], requested=True)
+    if kind == "date":
         found_format = ""
         if isinstance(cells, WordCells):
             found_format = find_date_format(cells.words, cells.count_words(), 0.0) or ""
-        decision = _decide_date(DateColumn(name, found_format), cells)
-    else:
-        words = cells
-        if isinstance(cells, NumberCells):
-            words = read_words(cells.values.tolist(), declared=True, numeric=True)
-        if not isinstance(words, WordCells):
-            raise ValueError(f"Column {name!r} has dates, which cannot be encoded as a category.")
-        decision = _decide_category(name, words, limits)
-    if decision.column is None:
-        return _refuse_request(name, kind, decision)
-    return replace(decision, requested=True)
+        return _decide_date(DateColumn(name, found_format), cells)
+    words = cells
+    if isinstance(cells, NumberCells):
+        words = read_words(cells.values.tolist(), declared=True, numeric=True)
+    if not isinstance(words, WordCells):
+        raise ValueError(f"Column {name!r} has dates, which cannot be encoded as a category.")
+    return _decide_category(name, words, limits)
 
 
 def _refuse_request(name: str, kind: str, decision: Decision) -> Decision:
@@ -147,13 +187,14 @@ def _decide_number(column: NumberColumn, values: AnyArray, requested: bool = Fal
         return drop("empty", "no values")
     if np.ptp(observed) == 0:
         return drop("constant", f"always {observed[0]:g}")
-    if not requested and not column.unit and (reason := _find_identifier(column.name, observed)):
+    may_identify = not column.unit or is_currency_code(column.unit)  # "INV 1001"
+    if not requested and may_identify and (reason := _find_identifier(column, observed)):
         return drop("identifier", reason)
     written = str(column.format)
     return Decision("number", f"kept ({written})" if written else "kept", column)
 
 
-def _find_identifier(name: str, observed: AnyArray) -> str:
+def _find_identifier(column: NumberColumn, observed: AnyArray) -> str:
     """Return why distinct integers identify the rows, an empty string if they do not."""
     if len(observed) < MIN_ROWS_FOR_ID or np.any(observed != np.rint(observed)):
         return ""
@@ -162,7 +203,13 @@ def _find_identifier(name: str, observed: AnyArray) -> str:
         return ""
     if np.ptp(ordered) == len(ordered) - 1:
         return "it numbers the rows"
-    return "a different integer in every row" if ID_NAME.search(name) else ""
+    if ID_NAME.search(column.name):
+        return "a different integer in every row"
+    n_digits = len(str(int(ordered[-1])))
+    same_length = ordered[0] >= 10 ** (n_digits - 1)
+    if column.style == "spaced" and not column.unit and same_length:
+        return f"{n_digits} digits in every row" if n_digits >= MIN_DIGITS_OF_CODES else ""
+    return ""
 
 
 def _decide_date(column: DateColumn, cells: Cells) -> Decision:

@@ -1,4 +1,4 @@
-"""Numbers in text: "1.5", "1,234", "21%", "$5", "1,5", "(12.50)"."""
+"""Numbers in text: "1.5", "1,234", "1 234", "21%", "$5", "5 EUR", "1,5", "(12.50)"."""
 
 import re
 from dataclasses import dataclass
@@ -9,11 +9,22 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 CURRENCIES = "$€£¥₹"
 UNITS = ("%", *CURRENCIES)
+CURRENCY_CODE = re.compile(r"[A-Z]{3}", re.ASCII)
+WITH_CODE = re.compile(
+    r"[+-]?\(?(?:(?P<before>[A-Z]{3})\s[^A-Za-z\d]*\d[^A-Za-z]*"
+    r"|[^A-Za-z\d]*\d[^A-Za-z]*(?P<after>[A-Z]{3})\)?)"
+)
+"""An amount with a currency code; without a space, as in "INV-12", a code before is a prefix."""
+SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+APOSTROPHES = "'\N{RIGHT SINGLE QUOTATION MARK}"
+SEPARATORS = {"spaced": SPACES, "apostrophe": APOSTROPHES}
+"""Separators of thousands by the first word of a style, except for commas and points."""
+WITHOUT_SEPARATORS = str.maketrans("", "", SPACES + APOSTROPHES)
 PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?|[+-]?\d+", re.ASCII)
 GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?", re.ASCII)
-CODE = re.compile(r"0\d+", re.ASCII)
+CODE = re.compile(rf"0(?:[{SPACES}]?\d)+", re.ASCII)
 """Digits with a leading zero, such as ZIP codes; a column that has some is not numeric."""
 MISSING_NUMBERS = ("none", "-", "\N{EN DASH}", "\N{EM DASH}")
 """Text that stands for a missing number, in lower case, although it can be a category."""
@@ -26,8 +37,8 @@ MIN_SHARE = 0.9
 class NumberFormat:
     """How numbers are written in a column of text."""
 
-    style: str = "plain"  # "plain", "grouped" (1,234.5), "comma" (1,5), "grouped comma" (1.234,5)
-    unit: str = ""  # "%" or the sign of a currency, which every number has
+    style: str = "plain"  # a key of STYLES
+    unit: str = ""  # "%", or the sign or code of a currency, which every number has
 
     def parse(self, word: str) -> float:
         """Return the number, nan if the text has another format."""
@@ -38,7 +49,7 @@ class NumberFormat:
             return np.nan
         if "comma" in self.style:
             body = body.replace(".", "").replace(",", ".")
-        value = float(body.replace(",", ""))
+        value = float(body.replace(",", "").translate(WITHOUT_SEPARATORS))
         return value if np.isfinite(value) else np.nan
 
     def __str__(self) -> str:
@@ -49,12 +60,30 @@ class NumberFormat:
             "grouped": "commas between thousands",
             "comma": "decimal commas",
             "grouped comma": "decimal commas and points between thousands",
+            "spaced": "spaces between thousands",
+            "spaced comma": "decimal commas and spaces between thousands",
+            "apostrophe": "apostrophes between thousands",
+            "apostrophe comma": "decimal commas and apostrophes between thousands",
         }[self.style]
         return " with ".join(part for part in (unit, style) if part)
 
 
-STYLES = {"plain": PLAIN, "grouped": GROUPED, "comma": COMMA, "grouped comma": GROUPED_COMMA}
-FORMATS = [NumberFormat(style, unit) for unit in ("", *UNITS) for style in STYLES]
+def _compile_separated(separators: str, mark: str) -> re.Pattern[str]:
+    """Return the pattern of numbers such as "1 234.5"; smaller ones have no separator."""
+    integer = rf"(?:\d+|[1-9]\d{{0,2}}(?:[{separators}]\d{{3}})+)"
+    return re.compile(rf"[+-]?(?:{integer}(?:{mark}\d+)?|{mark}\d+)", re.ASCII)
+
+
+STYLES = {
+    "plain": PLAIN,  # 1234.5
+    "grouped": GROUPED,  # 1,234.5
+    "comma": COMMA,  # 1234,5
+    "grouped comma": GROUPED_COMMA,  # 1.234,5
+    "spaced": _compile_separated(SPACES, r"\."),  # 1 234.5
+    "spaced comma": _compile_separated(SPACES, ","),  # 1 234,5
+    "apostrophe": _compile_separated(APOSTROPHES, r"\."),  # 1'234.5
+    "apostrophe comma": _compile_separated(APOSTROPHES, ","),  # 1'234,5
+}
 
 
 def normalize_sign(word: str) -> str:
@@ -65,7 +94,9 @@ def normalize_sign(word: str) -> str:
 
 
 def strip_unit(word: str, unit: str) -> str:
-    """Return the number in text such as "21 %", "-$5" or "5 €"; empty without the unit."""
+    """Return the number in text such as "21 %", "-$5" or "5 EUR"; empty without the unit."""
+    if is_currency_code(unit) and find_currency_code(word) != unit:
+        return ""
     sign = word[:1] if word[:1] in ("+", "-") else ""
     body = word[len(sign) :].strip()
     if body.startswith(unit) and unit != "%":
@@ -75,6 +106,17 @@ def strip_unit(word: str, unit: str) -> str:
     else:
         return ""
     return sign + body
+
+
+def is_currency_code(unit: str) -> bool:
+    """Return whether a unit has the form of a currency code: three capital letters."""
+    return CURRENCY_CODE.fullmatch(unit) is not None
+
+
+def find_currency_code(word: str) -> str:
+    """Return the currency code of an amount such as "5 EUR" or "USD 5", empty if it has none."""
+    found = WITH_CODE.fullmatch(word)
+    return (found["before"] or found["after"]) if found else ""
 
 
 def parse_words(words: list[str], number_format: NumberFormat) -> FloatArray:
@@ -95,19 +137,32 @@ def find_format(
     `counts` has the number of cells of each word.
 
     Simple formats are preferred: "1,234" is a number with thousands unless another cell, such
-    as "1,5", shows that its comma is a decimal one.
+    as "1,5", shows that its comma is a decimal one. Amounts with different currency codes have no
+    common unit.
     """
     expected = ~is_missing_number(words)
     n_cells = counts[expected].sum()
     if not n_cells or any(CODE.fullmatch(word) for word in words):
         return None
     best, best_share = None, 0.0
-    for candidate in FORMATS:
-        if candidate.unit and not any(candidate.unit in word for word in words):
-            continue
+    for candidate in _list_candidates(words):
         share = counts[np.isfinite(parse_words(words, candidate))].sum() / n_cells
         if share > best_share:
             best, best_share = candidate, share
         if share == 1.0:
             break
     return best if best_share >= min_share else None
+
+
+def _list_candidates(words: list[str]) -> list[NumberFormat]:
+    """Return the formats of which some words have the unit and the separator of thousands."""
+    codes = {find_currency_code(normalize_sign(word)) for word in words} - {""}
+    units = [unit for unit in UNITS if any(unit in word for word in words)]
+    units += codes if len(codes) == 1 else []
+    styles = [style for style in STYLES if _has_separator(words, style)]
+    return [NumberFormat(style, unit) for unit in ("", *units) for style in styles]
+
+
+def _has_separator(words: list[str], style: str) -> bool:
+    separators = SEPARATORS.get(style.partition(" ")[0], "")
+    return not separators or any(c in word for word in words for c in separators)

@@ -7,12 +7,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.text import Text
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from opgd._tables.columns import NumberColumn
-from opgd._tables.inference import KINDS
+from opgd._tables.inference import KINDS, UnreadableColumn
 from opgd._tables.reading import read_new_columns
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.cli.console import (
@@ -147,10 +148,10 @@ def encode_training(
     kinds = {name: kind for name, kind in selection.kinds.items() if name in names}
     encoder = TableEncoder(kinds or None).set_output(transform="pandas")
     frame = pop_frame(table, names, terminal)
-    encoder.fit(frame[mask])
+    _fit_encoder(encoder, frame[mask], table)
     if selection.drop_missing:
         mask = _drop_incomplete(encoder, frame, mask, table, terminal)
-        encoder.fit(frame[mask])
+        _fit_encoder(encoder, frame[mask], table)
     note_encoding(encoder, terminal)
     features = encoder.transform(frame[mask])
     imputer = None
@@ -168,6 +169,17 @@ def encode_training(
         encoder=encoder,
         imputer=imputer,
     )
+
+
+def _fit_encoder(encoder: TableEncoder, frame: pd.DataFrame, table: Table) -> None:
+    try:
+        encoder.fit(frame)
+    except UnreadableColumn as error:
+        option = shlex.quote(f"{sanitize(error.name, 200)}={error.kind}")
+        raise BadInput(
+            f"--as {option} does not fit {table.source}: {error.reason}. Convert the column, or "
+            "pass another kind."
+        ) from None
 
 
 def show_encoding(training: Training, terminal: Terminal) -> None:
