@@ -216,7 +216,8 @@ def test_other_amounts(column, numbers):
         [f"{i / 7:.2f} EURO" for i in range(40)],
         [f"INV{i * i + 7}" for i in range(40)],
         [f"INV-{i * i + 7}" for i in range(40)],
-        [f"INV {i + 1001}" for i in range(40)],  # a code, but it numbers the rows
+        [f"INV {i + 1001}" for i in range(40)],
+        [f"BMW {i * i + 118}" for i in range(40)],
         [f"6{i + 12} {i * i % 899 + 100} 678" for i in range(40)],  # telephone numbers
         [f"01 23 {i} 67 89" for i in range(10, 50)],
         [f"0{i} {i * 7 + 100}" for i in range(10, 50)],

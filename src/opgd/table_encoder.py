@@ -110,8 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     -----
     A text column is numeric or a date if at least 90 % of its cells are; numbers with leading
     zeros, such as ZIP codes, are not. Thousands may be separated by commas, points, spaces or
-    apostrophes, in groups of three digits. Amounts may have the sign of a currency, or a code of
-    three capital letters, which must be the same in the whole column. In columns of numbers and
+    apostrophes, in groups of three digits. Amounts may have the sign of a currency, or its code,
+    such as EUR, which must be the same in the whole column. In columns of numbers and
     dates a dash is a missing cell, and "(12.50)" is negative, as in accounting. If dates such as
     03/04/2024 can be read in two ways in the whole column, their order is that of other columns
     with slashes; if these do not decide, the month comes first, with a warning. Integers identify

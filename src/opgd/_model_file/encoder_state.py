@@ -41,7 +41,7 @@ class CurrencyCode:
         return type(value) is str and is_currency_code(value)
 
     def __str__(self) -> str:
-        return "three capital letters"
+        return "the code of a currency"
 
 
 COLUMNS: dict[str, tuple[type[Any], dict[str, Field]]] = {

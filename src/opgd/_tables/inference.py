@@ -30,7 +30,6 @@ from opgd._tables.text_numbers import (
     MIN_SHARE,
     PLAIN,
     find_format,
-    is_currency_code,
     is_missing_number,
 )
 from opgd._utils.text import list_names
@@ -187,8 +186,7 @@ def _decide_number(column: NumberColumn, values: AnyArray, requested: bool = Fal
         return drop("empty", "no values")
     if np.ptp(observed) == 0:
         return drop("constant", f"always {observed[0]:g}")
-    may_identify = not column.unit or is_currency_code(column.unit)  # "INV 1001"
-    if not requested and may_identify and (reason := _find_identifier(column, observed)):
+    if not requested and not column.unit and (reason := _find_identifier(column, observed)):
         return drop("identifier", reason)
     written = str(column.format)
     return Decision("number", f"kept ({written})" if written else "kept", column)
@@ -207,7 +205,7 @@ def _find_identifier(column: NumberColumn, observed: AnyArray) -> str:
         return "a different integer in every row"
     n_digits = len(str(int(ordered[-1])))
     same_length = ordered[0] >= 10 ** (n_digits - 1)
-    if column.style == "spaced" and not column.unit and same_length:
+    if column.style == "spaced" and same_length:
         return f"{n_digits} digits in every row" if n_digits >= MIN_DIGITS_OF_CODES else ""
     return ""
 

@@ -9,7 +9,17 @@ from opgd.core.types import AnyArray, FloatArray, IntArray
 
 CURRENCIES = "$€£¥₹"
 UNITS = ("%", *CURRENCIES)
-CURRENCY_CODE = re.compile(r"[A-Z]{3}", re.ASCII)
+ISO_4217 = """
+AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP
+BYN BZD CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP
+GEL GHS GIP GMD GNF GTQ GYD HKD HNL HRK HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS
+KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR
+MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF
+SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD
+TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG
+"""
+CURRENCY_CODES = frozenset(ISO_4217.split())
+"""Other capital letters beside a number, as in "BMW 320", are not a unit."""
 WITH_CODE = re.compile(
     r"[+-]?\(?(?:(?P<before>[A-Z]{3})\s[^A-Za-z\d]*\d[^A-Za-z]*"
     r"|[^A-Za-z\d]*\d[^A-Za-z]*(?P<after>[A-Z]{3})\)?)"
@@ -109,14 +119,15 @@ def strip_unit(word: str, unit: str) -> str:
 
 
 def is_currency_code(unit: str) -> bool:
-    """Return whether a unit has the form of a currency code: three capital letters."""
-    return CURRENCY_CODE.fullmatch(unit) is not None
+    """Return whether a unit is the code of a currency."""
+    return unit in CURRENCY_CODES
 
 
 def find_currency_code(word: str) -> str:
     """Return the currency code of an amount such as "5 EUR" or "USD 5", empty if it has none."""
     found = WITH_CODE.fullmatch(word)
-    return (found["before"] or found["after"]) if found else ""
+    code = (found["before"] or found["after"]) if found else ""
+    return code if is_currency_code(code) else ""
 
 
 def parse_words(words: list[str], number_format: NumberFormat) -> FloatArray:
