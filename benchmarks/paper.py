@@ -54,8 +54,16 @@ class Goal:
         return bool(quick and model.log_likelihood_ >= self.reach)
 
 
+TWO_STARTS = {"ridge": 0, "init": ("lda", "pca")}
+"""The default of 0.1.0, without the exploration of many starts."""
 GOALS = [
-    Goal("satellite", "satellite", {"n_components": 5}, reach=-1848, within=300),
+    Goal(
+        "satellite, two starts",
+        "satellite",
+        {"n_components": 5, **TWO_STARTS},
+        reach=-1848,
+        within=300,
+    ),
     Goal("vowel train", "vowel", {"n_components": 3}, reach=-282, split=True),
     Goal(
         "vowel train, n_init=20",
