@@ -90,6 +90,21 @@ def test_nearly_exact_relations_keep_their_variance(rng):
     assert spreads[1] == pytest.approx(spreads[0], rel=0.1)
 
 
+@pytest.mark.parametrize(("n_features", "rank", "n_rest"), [(3, 3, 0), (5, 3, 0), (5, 3, 1)])
+def test_directions_without_variance_leave_the_others_as_they_are(n_features, rank, n_rest, rng):
+    whole = np.zeros((n_features + 20, rank + n_rest))  # 20 constant features
+    whole[:n_features] = np.linalg.qr(rng.normal(size=(n_features, rank + n_rest)))[0]
+    basis, rest = whole[:, :rank], whole[:, rank:]
+    precision = missing.off_span_precision(basis, rest if n_rest else None)
+    rounding = 0.0 if n_features == rank else 1e-6  # of entries of 1e9
+    assert np.abs(basis.T @ precision @ basis).max() <= rounding
+    assert rest.T @ precision @ rest == pytest.approx(np.eye(n_rest), abs=1e-6)
+    values = np.linalg.eigvalsh(precision[:n_features, :n_features])
+    expected = [0.0] * rank + [1.0] * n_rest + [1e9] * (n_features - rank - n_rest)
+    assert values == pytest.approx(expected, abs=1e-6)
+    assert np.array_equal(precision[n_features:, n_features:], np.eye(20))
+
+
 def test_soft_groups_with_shares_of_one_are_hard_groups(rng):
     X, y = incomplete_table(rng)
     frame = make_frame(RowEngine(X, y))

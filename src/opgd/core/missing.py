@@ -182,12 +182,11 @@ def off_span_precision(basis: FloatArray, rest: FloatArray | None = None) -> Flo
         whole = np.hstack([basis, rest / np.linalg.norm(rest, axis=0)])
         precision: FloatArray = rest @ rest.T + off_span_precision(whole)
         return precision
-    p, rank = basis.shape
-    if rank == p:
-        return np.zeros((p, p))
-    constant = np.flatnonzero(~basis.any(axis=1))
-    precision = (np.eye(p) - basis @ basis.T) / OFF_SPAN
-    precision[constant, constant] = 1.0
+    varies = basis.any(axis=1)
+    # not the difference of identity and projection, whose rounding errors would be divided too
+    complement = np.linalg.qr(basis[varies], mode="complete")[0][:, basis.shape[1] :]
+    precision = np.diag(np.where(varies, 0.0, 1.0))
+    precision[np.ix_(varies, varies)] = complement @ complement.T / OFF_SPAN
     return precision
 
 
