@@ -169,7 +169,7 @@ def test_result_does_not_depend_on_the_number_of_processes(n_jobs, wine):
 
 @pytest.mark.parametrize("n_subclasses", [1, (1, 2)])
 def test_choice_is_the_best_of_the_smallest_near_the_best(n_subclasses, wine):
-    model = OPGDClassifierCV(**SMALL | {"n_subclasses": n_subclasses}).fit(*wine)
+    model = OPGDClassifierCV(**SMALL | {"n_subclasses": n_subclasses}, sparsity=0).fit(*wine)
     table, n = model.cv_results_, len(wine[1])
     scores, losses = table["mean_test_score"], table["mean_test_calibrated_log_loss"]
     highest = np.lexsort((losses, -scores))[0]

@@ -63,10 +63,11 @@ class OPGDClassifierCV(
     numbers of components costs little more than fitting the largest model. Reduced-rank LDA and
     regularized discriminant analysis (RDA) on all components are also candidates. Then shrinkage
     and ridge are varied, and the number of Gaussians per class is doubled as long as held-out
-    samples gain from it, with diagonal and full covariances. Variants of a model are first compared
-    with it on two splits, and abandoned if they are clearly worse. The selected model is fitted to
-    all samples, starting from the components that scored best on held-out samples (as in the
-    paper).
+    samples gain from it, with diagonal and full covariances. Finally fewer features are tried, and
+    used if this is clearly better. Variants of a model are first compared with it on two splits,
+    and abandoned if they are clearly worse. The selected model is fitted to all samples, starting
+    from the components that scored best on held-out samples (as in the paper) unless features were
+    removed.
 
     With ``calibrate=True``, probabilities are calibrated by a temperature :math:`T` and by the
     share :math:`\varepsilon` of a background, the prior probabilities :math:`\pi_k`. With Gaussian
@@ -81,8 +82,8 @@ class OPGDClassifierCV(
     The held-out predictions of the selected model are kept: `predict_set` and `typicality` rank new
     samples among them, and `estimate_priors` corrects probabilities by them.
 
-    With ``shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag"``, candidates are the models
-    of the paper, LDA and RDA.
+    With ``shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag", sparsity=0``, candidates
+    are the models of the paper, LDA and RDA.
 
     Samples may have missing values (nan), in `fit` and at prediction, which are assumed to be
     missing at random; see the guide.
@@ -115,16 +116,20 @@ class OPGDClassifierCV(
         which has full covariances on all components, is a candidate in any case. Pass "diag" for a
         quicker search, and for components that are determined one by one.
     sparsity : None, "auto", float, int or sequence of numbers, default=None
-        How many features to use. None uses all of them. A float is the share of features that are
-        removed, an int the number of features that are kept; see `OPGDClassifier`. "auto" tries
+        How many features to use. A float is the share of features that are removed, an int the
+        number of features that are kept; see `OPGDClassifier`. None tries models like the best ones
+        with fewer and fewer features, but no fewer than the largest given `n_components`, and
+        removes features only if this is clearly better: neither score nor log-loss are worse, and
+        the log-loss is lower by more than two standard errors of its difference over splits, or
+        the number of errors by more than 1.5 standard deviations. "auto" tries
         about 1.4 times as many features each time, from one to all, with inexpensive models and one
         like the best model with all features, then numbers near the selected one. Of these, or of
         several numbers that are passed, the smallest is selected whose score and Brier score are
         within half a standard error of the best ones, with ``rule="one_se"`` a whole one. Both are
         averaged over neighboring numbers first, unless the largest number is clearly worse than the
         best. Features are ordered on the training samples of each split, so that held-out samples
-        do not take part in the selection. `sparsity_path_` has the results. Set "auto" when fewer
-        features would be worth a slightly larger error.
+        do not take part in the selection. `sparsity_path_` has the results. Set 0 to use all
+        features, and "auto" when fewer features would be worth a slightly larger error.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
@@ -218,8 +223,8 @@ class OPGDClassifierCV(
         ``sparsity="auto"`` more models are tried for the selected number and for all features,
         which are not part of these results. It can be passed to `pandas.DataFrame`.
     feature_order_ : ndarray of shape (n_varying,)
-        Indices of the features that are not constant, the most useful one first, if `sparsity` is
-        given.
+        Indices of the features that are not constant, the most useful one first, if the model does
+        not use all of them or `sparsity` is given.
     support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     n_splits_ : int
@@ -326,7 +331,7 @@ class OPGDClassifierCV(
             calibrate=self.calibrate,
             by_accuracy=self.scoring in (None, "accuracy"),
         )
-        models, path = self._search(sample, folds, rank, n_varying, ranking, progress)
+        models, n_selected, path = self._search(sample, folds, rank, n_varying, ranking, progress)
         table = tabulate(
             models,
             classes=sample.classes,
@@ -340,10 +345,7 @@ class OPGDClassifierCV(
                 "Every candidate scored NaN or infinity on at least one split; check that every "
                 "split contains all classes and that `scoring` suits the problem."
             )
-        candidates = models
-        if path is not None:
-            n_selected = path.select()
-            candidates = [m for m in models if m.setting.n_features == n_selected]
+        candidates = [m for m in models if m.setting.n_features == n_selected]
         best = models.index(ranking.preferred(candidates, self.rule))
         components = self._best_components(table, best, models[best])
         model = self._refit(X, y, sample_weight, table["params"][best], components)
@@ -406,6 +408,7 @@ class OPGDClassifierCV(
     def summary_(self) -> SelectionSummary:
         """The selected model by name, its errors, and what simpler models would cost."""
         check_is_fitted(self)
+        sizes = getattr(self, "sparsity_path_", None)
         return summarize_selection(
             self.cv_results_,
             self.best_index_,
@@ -416,6 +419,7 @@ class OPGDClassifierCV(
             temperature=self.temperature_,
             background=self.background_,
             calibrated=self.calibrate,
+            compares_sizes=sizes is not None and len(sizes["selected"]) > 1,
         )
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -517,10 +521,11 @@ class OPGDClassifierCV(
         n_varying: int,
         ranking: Ranking,
         progress: TaskProgress,
-    ) -> tuple[list[Model], SparsityPath | None]:
-        """Return all models that were tried on the folds, and their results by number of features.
+    ) -> tuple[list[Model], int | None, SparsityPath | None]:
+        """Return all models that were tried on the folds, and the number of features to use.
 
-        The latter is None if all features are used.
+        It is None for all of them. The results by number of features follow if several numbers, or
+        one of them, are requested.
         """
         with Progress("Selecting a model", enabled=self.verbose > 0) as bar:
             selection = Selection(
@@ -537,14 +542,22 @@ class OPGDClassifierCV(
                 on_step=progress.step,
                 bar=bar,
             )
-            path = None
             if self.sparsity is None:
-                selection.try_all()
-            elif self._selects_sizes():
+                # all requested numbers of components remain possible
+                n_least = 1 if self.n_components is None else max(self._counts(sample, rank))
+                n_selected = selection.try_fewer_features(n_least)
+                return selection.models, n_selected, None
+            if self._uses_all():
+                return selection.try_all(), None, None
+            if self._selects_sizes():
                 path = selection.explore_sizes()
             else:
                 path = selection.compare_sizes(self._sizes(sample.X.shape[1], n_varying))
-        return selection.models, path
+        return selection.models, path.select(), path
+
+    def _uses_all(self) -> bool:
+        """Return whether all features are to be used."""
+        return isinstance(self.sparsity, Real) and self.sparsity == 0
 
     def _selects_sizes(self) -> bool:
         """Return whether the number of features is selected."""

@@ -13,6 +13,8 @@ from opgd.core.types import AnyArray, FloatArray
 
 TIE = 0.5
 """Standard errors within which a model with fewer Gaussians, or features, is preferred."""
+CLEAR_LOSS, CLEAR_ERRORS, MIN_SPLITS = 2.0, 1.5, 3
+"""Standard errors by which losses and errors are clearly lower, and splits to tell the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +154,22 @@ class Ranking:
         near = self._without_high_losses(self._near(models, best, TIE * self.standard_error(best)))
         return min(near, key=lambda model: (model.n_gaussians, self.key(model)))
 
+    def is_clearly_better(self, model: Model, other: Model) -> bool:
+        """Return whether a model has clearly lower losses or clearly fewer errors than another one.
+
+        Neither its score nor its log-loss may be worse. The difference of the log-losses is
+        compared with its standard error over splits, which is no less than that of a share near
+        zero, and not known of fewer than three splits.
+        """
+        gain = self.loss(other) - self.loss(model)
+        if self.score(model) < self.score(other) or not gain > 0:
+            return False
+        if compare_errors(other, model) > CLEAR_ERRORS:
+            return True
+        losses, others = (m.split_losses(calibrate=self.calibrate) for m in (model, other))
+        error = max(_standard_error(losses - others), binomial_error(0.0, model.weight))
+        return len(losses) >= MIN_SPLITS and gain > CLEAR_LOSS * error
+
     def standard_error(self, model: Model) -> float:
         """Return the standard error of the score, of accuracies no less than a binomial one."""
         error = self._split_error(model)
@@ -180,6 +198,16 @@ class Ranking:
             return models
         error = max(_standard_error(losses), binomial_error(0.0, lowest.weight))
         return [model for model in models if self.loss(model) <= self.loss(lowest) + TIE * error]
+
+
+def compare_errors(model: Model, other: Model) -> float:
+    """Return how many more samples a model misclassifies than another one, in standard deviations.
+
+    Samples that both misclassify do not count, as in McNemar's test.
+    """
+    only_model = float(model.weights @ (model.wrong & ~other.wrong))
+    only_other = float(model.weights @ (other.wrong & ~model.wrong))
+    return (only_model - only_other) / float(np.sqrt(max(only_model + only_other, 1)))
 
 
 def _standard_error(values: FloatArray) -> float:

@@ -1,19 +1,23 @@
 """The search over models of all numbers of features, and the processes that evaluate them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise, repeat
 from typing import Any
 
+import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from opgd._model_selection.folds import Fold, Outcome, Sample, try_models
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.sparsity import MAX_REFINED, SparsityPath, thin_sizes
-from opgd._model_selection.stages import Request, StagedSearch
+from opgd._model_selection.stages import Request, StagedSearch, gains, is_rda
 from opgd._utils.progress import Progress
 
 DENSE_SHARE, SCREENING_SHARE = 0.2, 0.6
 """Shares of the time of a selection of features: models with all of them, numbers of features."""
+DEFAULT_DENSE_SHARE, REMOVAL_SHARE = 0.85, 0.1
+"""The same where fewer features are tried only for the best models."""
 
 
 @dataclass
@@ -67,15 +71,13 @@ class Selection:
         with every number of features: a model with several Gaussians per class may need fewer
         features than the simplest one.
         """
-        n_visited, n_sizes = 0, len(thin_sizes(self.n_features)) + MAX_REFINED - 1
         self.span = (0.0, DENSE_SHARE)
         dense = self.ranking.preferred(self.try_all(self.n_features), self.rule)
+        n_sizes = len(thin_sizes(self.n_features)) + MAX_REFINED - 1
+        spans = divide_span(DENSE_SHARE, SCREENING_SHARE, n_sizes)
 
         def screen(size: int) -> list[Model]:
-            nonlocal n_visited
-            share = SCREENING_SHARE / n_sizes
-            begin = DENSE_SHARE + min(n_visited * share, SCREENING_SHARE - share)
-            self.span, n_visited = (begin, begin + share), n_visited + 1
+            self.span = next(spans)
             return self._search(size).screen(dense, ends=self.tries_ends)
 
         path = SparsityPath(screen, self.ranking, self.rule)
@@ -83,6 +85,56 @@ class Selection:
         self.span = (DENSE_SHARE + SCREENING_SHARE, 1.0)
         self.try_all(path.select())
         return path
+
+    def try_fewer_features(self, n_least: int) -> int | None:
+        """Try all models with all features, and the best ones with fewer; return the number to use.
+
+        It is None, for all features, unless the best model with fewer is clearly better. At least
+        `n_least` features are tried.
+        """
+        sizes = [size for size in thin_sizes(self.n_features)[-2::-1] if size >= n_least]
+        if not sizes:
+            self.try_all()
+            return None
+        self.span = (0.0, DEFAULT_DENSE_SHARE)
+        dense = self.try_all()
+        best = self.ranking.preferred(dense)
+        sparse = self._select_sparse(best, dense, sizes)
+        self.span = (0.0, 1.0)
+        self._show(1.0)
+        if sparse is None or not self.ranking.is_clearly_better(sparse, best):
+            return None
+        return sparse.setting.n_features
+
+    def _select_sparse(self, best: Model, dense: list[Model], sizes: Sequence[int]) -> Model | None:
+        """Return the best model with fewer features, or None if none gains on the best dense one.
+
+        They are like the best dense model, or like the best RDA, and the best of them is improved.
+        """
+        rda = [] if is_rda(best) else list(filter(is_rda, dense))
+        lines = [best, *([self.ranking.preferred(rda)] if rda else [])]
+        spans = divide_span(DEFAULT_DENSE_SHARE, REMOVAL_SHARE, len(lines) * len(sizes))
+        fewer = [m for line in lines for m in self._remove_features(line, best, sizes, spans)]
+        if not fewer or not gains([best], first := self.ranking.preferred(fewer)):
+            return None
+        self.span = (DEFAULT_DENSE_SHARE + REMOVAL_SHARE, 1.0)
+        self._search(first.setting.n_features).improve()
+        return self.ranking.preferred(m for m in self.models if m.setting.n_features is not None)
+
+    def _remove_features(
+        self,
+        model: Model,
+        rival: Model,
+        sizes: Sequence[int],
+        spans: Iterator[tuple[float, float]],
+    ) -> list[Model]:
+        """Return models like a given one with fewer and fewer features, unless abandoned."""
+        line = [model]
+        for size in sizes:
+            self.span = next(spans)
+            if (follower := self._search(size).follow(line[-1], rival)) is not None:
+                line.append(follower)
+        return line[1:]
 
     def compare_sizes(self, sizes: Sequence[int]) -> SparsityPath:
         """Try all models with each of several numbers of features."""
@@ -132,4 +184,16 @@ class Selection:
 
     def _show(self, fraction: float) -> None:
         begin, end = self.span
-        self.bar.update(begin + (end - begin) * fraction, self.current.describe_best)
+        self.bar.update(begin + (end - begin) * fraction, self._describe_best)
+
+    def _describe_best(self) -> str:
+        """Return the error of the best model so far, or nothing before the first one."""
+        models = self.models
+        return f"error {self.ranking.preferred(models).error:.3f}" if models else ""
+
+
+def divide_span(begin: float, share: float, n_steps: int) -> Iterator[tuple[float, float]]:
+    """Return the ranges of the work of several steps, and that of the last one for further ones."""
+    ends = np.linspace(begin, begin + share, n_steps + 1).tolist()
+    spans = list(pairwise(ends))
+    return chain(spans, repeat(spans[-1]))

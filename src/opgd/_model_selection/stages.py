@@ -9,6 +9,8 @@ each of which varies the best models of the stages before it:
    number of components and for few components; then full covariances;
 4. shrinkage, ridge and number of components of the best model so far.
 
+Fewer features are tried after these stages (`opgd._model_selection.selection`).
+
 Models after the first stage start from the components of the model that they vary. They are first
 evaluated on a few splits, and abandoned if they are clearly worse there than this model.
 """
@@ -22,7 +24,7 @@ import numpy as np
 
 from opgd._model_selection.folds import ALL_COMPONENTS, ROWS_PER_GAUSSIAN, Outcome
 from opgd._model_selection.path import Setting
-from opgd._model_selection.ranking import Model, Ranking
+from opgd._model_selection.ranking import Model, Ranking, compare_errors
 from opgd.core.types import AnyArray
 
 BASELINE: dict[str, Any] = {
@@ -134,6 +136,7 @@ class StagedSearch:
     ranking: Ranking
     n_features: int | None = None
     on_progress: Callable[[float], None] = lambda _: None
+    clock: StageClock = field(default_factory=lambda: StageClock(0.0, 1.0, 1))
     models: dict[tuple[str, int], Model] = field(default_factory=dict)
     abandoned: set[tuple[str, tuple[int, ...]]] = field(default_factory=set)
 
@@ -163,13 +166,27 @@ class StagedSearch:
         setting = replace(like.setting, n_features=self.n_features)
         return models + self._try([self._vary(base, setting)])
 
+    def follow(self, model: Model, rival: Model) -> Model | None:
+        """Try a model like one with more features, from its components; None if it is abandoned.
+
+        It is abandoned if it is clearly worse than the rival.
+        """
+        setting = replace(model.setting, n_features=self.n_features)
+        request = self._vary(model, setting, min(model.count, self.rank))
+        tried = self._try([request], rival)
+        return self.ranking.preferred(tried) if tried else None
+
+    def improve(self) -> None:
+        """Grow the Gaussians of the best model, then vary the regularization of the best one."""
+        self.clock = StageClock(0.0, 1.0, 7)
+        if "n_subclasses" not in self.given and self._best().setting.end != "lda":
+            self._grow(self._best())
+        if self._best().setting.end != "lda":
+            self._vary_regularization(self._best())
+
     def count_done(self, n_requests: float) -> None:
         """Report that requests are done; a request on some of the splits is a part of one."""
         self.on_progress(self.clock.advance(n_requests))
-
-    def describe_best(self) -> str:
-        """Return the error of the best model so far, or nothing before the first one."""
-        return f"error {self._best().error:.3f}" if self.models else ""
 
     def _plan(self) -> list[Stage]:
         """Return the stages with their shares of the time, measured on the paper's data sets."""
@@ -212,7 +229,7 @@ class StagedSearch:
                 for shrinkage in shrinkages
             ]
         )
-        best = self.ranking.preferred(filter(_is_rda, models)).setting
+        best = self.ranking.preferred(filter(is_rda, models)).setting
         return models + self._try([Request(replace(best, ridge=ridge), counts) for ridge in ridges])
 
     def _vary_searched(self) -> None:
@@ -232,8 +249,8 @@ class StagedSearch:
         """Double the number of Gaussians as long as held-out samples gain from it."""
         if "n_subclasses" in self.given:
             return
-        if any(_is_rda(model) for model in self.models.values()):
-            self._grow(self._best(_is_rda))
+        if any(is_rda(model) for model in self.models.values()):
+            self._grow(self._best(is_rda))
         best = self._best(_is_searched)
         self._grow(best)
         most = min(self.n_few, best.count - 1)
@@ -257,7 +274,7 @@ class StagedSearch:
         while number <= min(MAX_GAUSSIANS, self.largest_class / ROWS_PER_GAUSSIAN):
             setting = replace(line[-1].setting, n_subclasses=number, limited=True)
             tried = self._try([self._vary(line[-1], setting)], line[-1])
-            n_stalled = 0 if tried and _gains(line, tried[0]) else n_stalled + 1
+            n_stalled = 0 if tried and gains(line, tried[0]) else n_stalled + 1
             if n_stalled == GROWTH_PATIENCE:
                 break
             line.extend(tried)
@@ -330,12 +347,9 @@ def _is_worse(paths: list[list[Outcome]], rivals: list[Outcome]) -> bool:
     """
     if not all(paths):
         return True
-    pairs = [(path[-1], rival) for path, rival in zip(paths, rivals, strict=False)]
-    only_model = sum(float(new.weights @ (new.wrong & ~old.wrong)) for new, old in pairs)
-    only_rival = sum(float(new.weights @ (old.wrong & ~new.wrong)) for new, old in pairs)
-    deviation = np.sqrt(max(only_model + only_rival, 1))
-    new, old = (Model([pair[i] for pair in pairs]).loss for i in (0, 1))
-    return only_model - only_rival > RACE_DEVIATIONS * deviation and new > old
+    new = Model([path[-1] for path in paths])
+    old = Model(rivals[: len(paths)])
+    return compare_errors(new, old) > RACE_DEVIATIONS and new.loss > old.loss
 
 
 def _with_value(setting: Setting, name: str, value: Any) -> Setting:
@@ -344,7 +358,7 @@ def _with_value(setting: Setting, name: str, value: Any) -> Setting:
     return replace(setting, **changes)
 
 
-def _is_rda(model: Model) -> bool:
+def is_rda(model: Model) -> bool:
     return model.setting.end == "rda"
 
 
@@ -352,6 +366,6 @@ def _is_searched(model: Model) -> bool:
     return model.setting.end is None
 
 
-def _gains(line: list[Model], new: Model) -> bool:
+def gains(line: list[Model], new: Model) -> bool:
     """Return whether a model has a lower error or a lower log-loss than all before it."""
     return new.error < min(m.error for m in line) or new.loss < min(m.loss for m in line)

@@ -46,8 +46,8 @@ class SelectionSummary:
         The model with the fewest components within one standard error of the error of the selected
         model, if it has fewer components.
     one_se : Candidate or None
-        The model that ``rule="one_se"`` selects; None with a single split, or if numbers of
-        features were compared.
+        The model that ``rule="one_se"`` selects; None with a single split, or if `sparsity` has
+        several numbers of features.
     n_models, n_splits : int
         Number of models that were compared on all splits, and of splits.
     temperature, background : float
@@ -176,16 +176,17 @@ def summarize_selection(
     temperature: float,
     background: float,
     calibrated: bool,
+    compares_sizes: bool,
 ) -> SelectionSummary:
     """Return the summary of a selection from its `cv_results_`.
 
     Tables of version 0.1.0 have no names and no standard errors; names are then made from the
-    parameters, and standard errors are nan. If numbers of features were compared, only models with
-    the selected number are in the table by number of components.
+    parameters, and standard errors are nan. Only models with the selected number of features are in
+    the table by number of components. If requested numbers of features are compared
+    (`compares_sizes`), ``rule="one_se"`` may select another number, and its model is not known.
     """
     n_models = len(table["params"])
     table, best = _with_same_features(table, best)
-    one_number = len(table["params"]) == n_models  # of features
     candidates = _list_candidates(table, n_features, n_classes, calibrated)
     selected = candidates[best]
     lowest: dict[int, Candidate] = {}
@@ -209,7 +210,7 @@ def summarize_selection(
         corrected_error,
         by_components,
         near[0] if near else None,
-        _select_one_se(table, candidates, n_splits) if one_number else None,
+        _select_one_se(table, candidates, n_splits) if not compares_sizes else None,
         n_models,
         n_splits,
         temperature,

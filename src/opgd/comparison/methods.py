@@ -125,7 +125,12 @@ def paper_estimators(n_features: int, inner_cv: Any) -> dict[str, BaseEstimator]
         "CPCDA": ComponentSearch(CommonPrincipalComponents(n_init=1), inner_cv),
         "MDA": search(MixtureDiscriminantAnalysis(), n_subclasses=subclasses),
         "OPGD": OPGDAlone(
-            shrinkage=0, ridge=0, n_subclasses=1, covariance_type="diag", cv=inner_cv
+            shrinkage=0,
+            ridge=0,
+            n_subclasses=1,
+            covariance_type="diag",
+            sparsity=0,
+            cv=inner_cv,
         ),
         OURS: OPGDClassifierCV(cv=inner_cv),
     }

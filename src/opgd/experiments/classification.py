@@ -33,6 +33,7 @@ def estimator(method: str, n_features: int, inner_cv: Any) -> Any:
             ridge=(0.0, 0.05, 0.3),
             n_subclasses=(1, 2, 4),
             covariance_type="diag",
+            sparsity=0,
             cv=inner_cv,
         )
     return default_estimators(n_features, inner_cv)[method]
