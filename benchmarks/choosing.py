@@ -24,7 +24,7 @@ def show_vowel(console: Console) -> bool:
     data = load("vowel")
     train, test = data.part("train"), data.part("test")
     one_diagonal = {"n_subclasses": 1, "covariance_type": "diag"}
-    paper = cv_model(shrinkage=0, ridge=0, **one_diagonal, cv=LeaveOneGroupOut())
+    paper = cv_model(shrinkage=0, ridge=0, sparsity=0, **one_diagonal, cv=LeaveOneGroupOut())
     paper.fit(train.X, train.y, groups=train.speaker)
     table = make_table(["model"], ["axes", "error by speaker"])
     results = paper.cv_results_

@@ -30,7 +30,6 @@ from opgd._model_selection.results import tabulate
 from opgd._model_selection.routing import make_router, route_metadata
 from opgd._model_selection.scores import METRICS, is_quick
 from opgd._model_selection.selection import Selection
-from opgd._model_selection.sparsity import SparsityPath
 from opgd._model_selection.summary import SelectionSummary, summarize_selection
 from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
 from opgd._utils.progress import Progress
@@ -163,7 +162,8 @@ class OPGDClassifierCV(
         within half a standard error of the lowest. It selects the model with the fewest Gaussians;
         ties are broken by higher score, then by lower log-loss, then by fewer parameters. "one_se"
         selects the model with the fewest parameters among those whose mean score is within one
-        standard error of the highest. It also keeps fewer features, see `sparsity`. Use "one_se"
+        standard error of the highest, and have the selected number of features; of several
+        requested numbers it also keeps fewer, see `sparsity`. Use "one_se"
         when a smaller model is worth a slightly larger error.
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
@@ -196,7 +196,8 @@ class OPGDClassifierCV(
         errors is too optimistic. In bootstrap resamples of the held-out predictions, the model
         with the smallest error is selected, and evaluated on the samples that were not drawn; this
         is the mean of these errors, or the error of the selected model if that is larger. Samples
-        are resampled one by one, also if `groups` were passed.
+        are resampled one by one, also if `groups` were passed, and models with fewer features
+        take part even if all features are kept.
     temperature_ : float
         Temperature by which log joint densities are divided; 1 if ``calibrate=False``.
     background_ : float
@@ -216,15 +217,15 @@ class OPGDClassifierCV(
         on one split than on others, the scores of that split's largest model are also used for
         larger numbers of components.
     sparsity_path_ : dict of ndarrays of shape (n_sizes,)
-        Results of the best model by number of features, if `sparsity` is given: "n_features",
-        "mean_test_error" and "se_test_error", "mean_test_log_loss" (calibrated),
+        Results of the best model by number of features, if `sparsity` is given and not 0:
+        "n_features", "mean_test_error" and "se_test_error", "mean_test_log_loss" (calibrated),
         "test_log_likelihood" (of held-out samples, without calibration), "n_components", and
         "selected". The features are the first entries of `feature_order_`. With
         ``sparsity="auto"`` more models are tried for the selected number and for all features,
         which are not part of these results. It can be passed to `pandas.DataFrame`.
     feature_order_ : ndarray of shape (n_varying,)
-        Indices of the features that are not constant, the most useful one first, if the model does
-        not use all of them or `sparsity` is given.
+        Indices of the features that are not constant, the most useful one first, if features are
+        removed or `sparsity` is given and not 0.
     support_ : ndarray of shape (n_features,)
         Whether each feature is used by a component; see also `get_support`.
     n_splits_ : int
@@ -331,7 +332,8 @@ class OPGDClassifierCV(
             calibrate=self.calibrate,
             by_accuracy=self.scoring in (None, "accuracy"),
         )
-        models, n_selected, path = self._search(sample, folds, rank, n_varying, ranking, progress)
+        selection, n_selected = self._search(sample, folds, rank, n_varying, ranking, progress)
+        models, folds = selection.models, selection.folds
         table = tabulate(
             models,
             classes=sample.classes,
@@ -359,8 +361,8 @@ class OPGDClassifierCV(
             "corrected_error_": correct_error(models, best, folds),
             "n_splits_": len(splits),
         }
-        if path is not None:
-            attributes["sparsity_path_"] = path.tabulate()
+        if selection.path is not None:
+            attributes["sparsity_path_"] = selection.path.tabulate()
         self.__dict__.update(attributes)
         progress.finish(attributes)
         return self
@@ -521,12 +523,8 @@ class OPGDClassifierCV(
         n_varying: int,
         ranking: Ranking,
         progress: TaskProgress,
-    ) -> tuple[list[Model], int | None, SparsityPath | None]:
-        """Return all models that were tried on the folds, and the number of features to use.
-
-        It is None for all of them. The results by number of features follow if several numbers, or
-        one of them, are requested.
-        """
+    ) -> tuple[Selection, int | None]:
+        """Try models on the folds; return them, and the number of features, None for all."""
         with Progress("Selecting a model", enabled=self.verbose > 0) as bar:
             selection = Selection(
                 sample,
@@ -546,18 +544,18 @@ class OPGDClassifierCV(
                 # all requested numbers of components remain possible
                 n_least = 1 if self.n_components is None else max(self._counts(sample, rank))
                 n_selected = selection.try_fewer_features(n_least)
-                return selection.models, n_selected, None
-            if self._uses_all():
-                return selection.try_all(), None, None
-            if self._selects_sizes():
-                path = selection.explore_sizes()
+            elif self._uses_all():
+                selection.try_all()
+                n_selected = None
+            elif self._selects_sizes():
+                n_selected = selection.explore_sizes()
             else:
-                path = selection.compare_sizes(self._sizes(sample.X.shape[1], n_varying))
-        return selection.models, path.select(), path
+                n_selected = selection.compare_sizes(self._sizes(sample.X.shape[1], n_varying))
+        return selection, n_selected
 
     def _uses_all(self) -> bool:
         """Return whether all features are to be used."""
-        return isinstance(self.sparsity, Real) and self.sparsity == 0
+        return not self._selects_sizes() and all(v == 0 for v in list_values(self.sparsity))
 
     def _selects_sizes(self) -> bool:
         """Return whether the number of features is selected."""

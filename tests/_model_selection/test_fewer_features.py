@@ -101,6 +101,22 @@ def test_samples_with_missing_values_are_selected_alike(noisy):
     assert model.support_.sum() < 8
 
 
+def test_no_model_has_more_components_than_features(noisy):
+    X, y = noisy[0]
+    model = OPGDClassifierCV(**QUICK | {"n_subclasses": 4}, cv=2).fit(X[:, :12], y)
+    sparse = [params for params in model.cv_results_["params"] if "sparsity" in params]
+    assert min(params["sparsity"] for params in sparse) < 3
+    assert all(params["n_components"] <= params["sparsity"] for params in sparse)
+    assert model.n_components_ == model.best_params_["n_components"]
+
+
+def test_all_numbers_of_components_are_tried_with_the_selected_features(model):
+    n_features = model.best_params_["sparsity"]
+    counts = [row.n_components for row in model.summary_.by_components]
+    assert counts == list(range(1, n_features + 1))
+    assert model.summary_.one_se is not None
+
+
 def make_model(losses, n_wrong=0):
     """Return the results of a model on splits with 50 samples each, the first ones misclassified.
 

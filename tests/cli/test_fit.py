@@ -213,6 +213,20 @@ def test_columns_limits_the_columns_and_says_which(files):
     assert {COLUMNS[j] for j in np.flatnonzero(axes.any(axis=0))} == set(facts["columns_used"])
 
 
+def test_columns_of_noise_are_removed_unless_all_are_requested(files, rng):
+    kinds = np.arange(300) % 2
+    X = rng.normal(size=(300, 20))
+    X[:, :3] *= 1 + 2 * kinds[:, None]
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(20)]).assign(kind=kinds)
+    table.to_csv("own.csv", index=False)
+    settings = ["own.csv", "--axes", "auto", "--subclasses", 1, "--cv", 3, "--json"]
+    some = json.loads(fit(*settings).out)
+    all_columns = json.loads(fit(*settings, "--columns", "all", "--force").out)
+    assert {"x0", "x1", "x2"} <= set(some["columns_used"])
+    assert len(some["columns_used"]) < 10
+    assert len(all_columns.get("columns_used", table.columns[:-1])) == 20
+
+
 def test_columns_are_selected_among_encoded_columns(files, rng):
     table = wine(shop=rng.choice(["north", "south", "west"], 178), noise=rng.normal(size=178))
     table.to_csv("own.csv", index=False)

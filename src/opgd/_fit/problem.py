@@ -37,6 +37,7 @@ class Prepared:
 
     frame: Frame
     classes: Moments  # of sphered samples
+    order: IntArray | None = None  # of the features, if it is known
     remembered: dict[Hashable, object] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -47,6 +48,8 @@ class Prepared:
     @cached_property
     def feature_order(self) -> IntArray:
         """Indices of the features that vary, the most useful one for separating classes first."""
+        if self.order is not None:
+            return self.order
         roots, classes = self.frame.roots, self.classes
         variances = np.stack([np.sum(roots @ c * roots, axis=1) for c in classes.covariances])
         features = screen_features(classes.priors, classes.means @ roots.T, variances)

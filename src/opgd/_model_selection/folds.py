@@ -189,9 +189,15 @@ def try_models(
 
     Samples on a cluster are not copied to this process and need not be prepared again.
     """
-    if fold.sample.in_memory and fold.sample.X.size > MAX_PREPARED_CELLS:
+    if fold.is_large:
         fold = replace(fold)
     return fold.try_models(setting, counts, initial)
+
+
+def order_features(fold: "Fold") -> IntArray:
+    """Return the order of the features on the training samples of a fold."""
+    with one_blas_thread():
+        return (replace(fold) if fold.is_large else fold).prepared.feature_order
 
 
 def limit_numbers(setting: Setting, classes: AnyArray, counts: FloatArray) -> IntArray:
@@ -218,6 +224,7 @@ class Fold:
     n_times: IntArray
     n_total: float
     metric: str = "accuracy"
+    feature_order: IntArray | None = None  # of the training samples, computed if it is needed
 
     @cached_property
     def train(self) -> Sample:
@@ -228,6 +235,11 @@ class Fold:
     def test(self) -> Sample:
         """Held-out samples."""
         return self.sample.select(self.test_indices)
+
+    @property
+    def is_large(self) -> bool:
+        """Return whether the samples are too many to be kept prepared, for all folds."""
+        return self.sample.in_memory and self.sample.X.size > MAX_PREPARED_CELLS
 
     @cached_property
     def present(self) -> IntArray:
@@ -241,7 +253,8 @@ class Fold:
     def prepared(self) -> Prepared:
         """Moments of the training samples."""
         codes = np.searchsorted(self.present, self.train.codes).astype(np.intp)
-        return prepare(self.train.make_engine(codes), len(self.present))
+        prepared = prepare(self.train.make_engine(codes), len(self.present))
+        return replace(prepared, order=self.feature_order)
 
     @cached_property
     def test_engine(self) -> Engine:

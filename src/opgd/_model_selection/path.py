@@ -45,8 +45,9 @@ def grow_path(
 ) -> Iterator[FloatArray]:
     """Yield the directions of models with an increasing number of components.
 
-    Each model is initialized by the previous one, the first by `initial` directions if they are
-    given. The iteration ends early once the training samples are separated.
+    Each model is initialized by the previous one, the first by as many of the `initial` directions
+    as it has components, if they are given. The iteration ends early once the training samples are
+    separated.
     """
     rng = np.random.RandomState(0)
     objective = problem.objective
@@ -65,7 +66,7 @@ def grow_path(
             # faster than `value`, which goes through the components one by one
             start = max(candidates, key=lambda at: objective.value_and_gradient(at)[0])
         else:
-            start = directions
+            start = directions[:count]
         result = maximize(objective, starts.normalize_rows(start), max_iter=max_iter, tol=PATH_TOL)
         directions = starts.normalize_rows(result.directions)
         yield directions

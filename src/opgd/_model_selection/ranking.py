@@ -13,8 +13,12 @@ from opgd.core.types import AnyArray, FloatArray
 
 TIE = 0.5
 """Standard errors within which a model with fewer Gaussians, or features, is preferred."""
-CLEAR_LOSS, CLEAR_ERRORS, MIN_SPLITS = 2.0, 1.5, 3
-"""Standard errors by which losses and errors are clearly lower, and splits to tell the first."""
+CLEAR_LOSS = 2.0
+"""Standard errors of the difference over splits by which a log-loss is clearly lower."""
+MIN_SPLITS = 3
+"""Number of splits from which this standard error is known well enough."""
+CLEAR_ERRORS = 1.5
+"""Standard deviations by which the number of errors is clearly lower."""
 
 
 @dataclass(frozen=True, eq=False)

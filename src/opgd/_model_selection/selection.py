@@ -1,14 +1,15 @@
 """The search over models of all numbers of features, and the processes that evaluate them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from opgd._model_selection.folds import Fold, Outcome, Sample, try_models
+from opgd._model_selection.folds import Fold, Outcome, Sample, order_features, try_models
 from opgd._model_selection.ranking import Model, Ranking
 from opgd._model_selection.sparsity import MAX_REFINED, SparsityPath, thin_sizes
 from opgd._model_selection.stages import Request, StagedSearch, gains, is_rda
@@ -52,6 +53,8 @@ class Selection:
     on_step: Callable[[], None]
     bar: Progress
     searches: dict[int | None, StagedSearch] = field(default_factory=dict)
+    path: SparsityPath | None = None
+    """Results by number of features, if numbers were requested."""
     span: tuple[float, float] = (0.0, 1.0)
     """Range of the fraction of the work to which the current search belongs."""
 
@@ -64,13 +67,14 @@ class Selection:
         """Try models in all stages with a number of features, None for all."""
         return self._search(n_features).select(ends=self.tries_ends)
 
-    def explore_sizes(self) -> SparsityPath:
-        """Try numbers of features with few models each, and all models with the selected one.
+    def explore_sizes(self) -> int:
+        """Try numbers of features with few models each, and all models with the one to return.
 
         All models are also tried with all features. One like that selected among them is tried
         with every number of features: a model with several Gaussians per class may need fewer
         features than the simplest one.
         """
+        self._order_features()
         self.span = (0.0, DENSE_SHARE)
         dense = self.ranking.preferred(self.try_all(self.n_features), self.rule)
         n_sizes = len(thin_sizes(self.n_features)) + MAX_REFINED - 1
@@ -80,11 +84,11 @@ class Selection:
             self.span = next(spans)
             return self._search(size).screen(dense, ends=self.tries_ends)
 
-        path = SparsityPath(screen, self.ranking, self.rule)
-        path.explore(self.n_features)
+        self.path = SparsityPath(screen, self.ranking, self.rule)
+        self.path.explore(self.n_features)
         self.span = (DENSE_SHARE + SCREENING_SHARE, 1.0)
-        self.try_all(path.select())
-        return path
+        self.try_all(self.path.select())
+        return self.path.select()
 
     def try_fewer_features(self, n_least: int) -> int | None:
         """Try all models with all features, and the best ones with fewer; return the number to use.
@@ -99,18 +103,19 @@ class Selection:
         self.span = (0.0, DEFAULT_DENSE_SHARE)
         dense = self.try_all()
         best = self.ranking.preferred(dense)
-        sparse = self._select_sparse(best, dense, sizes)
+        n_selected = self._select_fewer(best, dense, sizes)
         self.span = (0.0, 1.0)
         self._show(1.0)
-        if sparse is None or not self.ranking.is_clearly_better(sparse, best):
-            return None
-        return sparse.setting.n_features
+        return n_selected
 
-    def _select_sparse(self, best: Model, dense: list[Model], sizes: Sequence[int]) -> Model | None:
-        """Return the best model with fewer features, or None if none gains on the best dense one.
+    def _select_fewer(self, best: Model, dense: list[Model], sizes: Sequence[int]) -> int | None:
+        """Return the number of features of a clearly better model than the best dense one.
 
-        They are like the best dense model, or like the best RDA, and the best of them is improved.
+        Models with fewer features are like the best dense one, or like the best RDA. Those with the
+        number of features of the best of them are improved. If this is accepted, the models of the
+        first stage are tried as well.
         """
+        self._order_features()
         rda = [] if is_rda(best) else list(filter(is_rda, dense))
         lines = [best, *([self.ranking.preferred(rda)] if rda else [])]
         spans = divide_span(DEFAULT_DENSE_SHARE, REMOVAL_SHARE, len(lines) * len(sizes))
@@ -118,8 +123,13 @@ class Selection:
         if not fewer or not gains([best], first := self.ranking.preferred(fewer)):
             return None
         self.span = (DEFAULT_DENSE_SHARE + REMOVAL_SHARE, 1.0)
-        self._search(first.setting.n_features).improve()
-        return self.ranking.preferred(m for m in self.models if m.setting.n_features is not None)
+        search = self._search(first.setting.n_features)
+        search.improve()
+        improved = self.ranking.preferred(search.models.values())
+        if not self.ranking.is_clearly_better(improved, best):
+            return None
+        search.screen(improved, ends=self.tries_ends)
+        return first.setting.n_features
 
     def _remove_features(
         self,
@@ -136,17 +146,31 @@ class Selection:
                 line.append(follower)
         return line[1:]
 
-    def compare_sizes(self, sizes: Sequence[int]) -> SparsityPath:
-        """Try all models with each of several numbers of features."""
+    def compare_sizes(self, sizes: Sequence[int]) -> int:
+        """Try all models with each of several numbers of features; return the number to use."""
+        self._order_features()
 
         def try_size(size: int) -> list[Model]:
             place = sizes.index(size)
             self.span = (place / len(sizes), (place + 1) / len(sizes))
             return self.try_all(size)
 
-        path = SparsityPath(try_size, self.ranking, self.rule)
-        path.visit(sizes)
-        return path
+        self.path = SparsityPath(try_size, self.ranking, self.rule)
+        self.path.visit(sizes)
+        return self.path.select()
+
+    def _order_features(self) -> None:
+        """Order features once per fold where folds are prepared again for each model.
+
+        These are folds that are sent to other processes, and those with many samples.
+        """
+        if not self.sample.in_memory:
+            return
+        n_jobs = effective_n_jobs(self.n_jobs)
+        if n_jobs > 1 or self.folds[0].is_large:
+            orders = Parallel(n_jobs)(delayed(order_features)(fold) for fold in self.folds)
+            pairs = zip(self.folds, orders, strict=True)
+            self.folds = [replace(fold, feature_order=order) for fold, order in pairs]
 
     def _search(self, n_features: int | None) -> StagedSearch:
         """Return the search among models with a number of features."""

@@ -183,10 +183,11 @@ def off_span_precision(basis: FloatArray, rest: FloatArray | None = None) -> Flo
         precision: FloatArray = rest @ rest.T + off_span_precision(whole)
         return precision
     varies = basis.any(axis=1)
-    # not the difference of identity and projection, whose rounding errors would be divided too
-    complement = np.linalg.qr(basis[varies], mode="complete")[0][:, basis.shape[1] :]
+    axes = basis[varies]
+    complement = np.eye(len(axes)) - axes @ axes.T
+    complement -= axes @ (axes.T @ complement)  # rounding errors in the span are divided too
     precision = np.diag(np.where(varies, 0.0, 1.0))
-    precision[np.ix_(varies, varies)] = complement @ complement.T / OFF_SPAN
+    precision[np.ix_(varies, varies)] = 0.5 * (complement + complement.T) / OFF_SPAN
     return precision
 
 

@@ -120,7 +120,8 @@ class ComponentsDisplay(PanelsDisplay):
         """Show the cross-validation score against the number of components.
 
         For each number, the best score over all other settings is shown; for the selected number,
-        that of the selected model, which may have a lower score and fewer Gaussians.
+        that of the selected model, which may have a lower score and fewer Gaussians. All models
+        have as many features as the selected one.
 
         Parameters
         ----------
@@ -138,7 +139,9 @@ class ComponentsDisplay(PanelsDisplay):
         table = get_fitted(estimator, "cv_results_", "OPGDClassifierCV")
         n_splits = estimator.n_splits_
         counts, scores = table["param_n_components"].astype(int), table["mean_test_score"]
-        scores = np.where(np.isfinite(scores), scores, -np.inf)
+        numbers = np.array([params.get("sparsity", 0) for params in table["params"]])
+        compared = np.isfinite(scores) & (numbers == numbers[estimator.best_index_])
+        scores = np.where(compared, scores, -np.inf)
         sizes = np.unique(counts)
         best = np.array(
             [np.flatnonzero(counts == s)[np.argmax(scores[counts == s])] for s in sizes]

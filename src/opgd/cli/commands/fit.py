@@ -44,7 +44,7 @@ SCORES = {
     "f1": "f1_macro",
     "average-precision": "average_precision",
 }
-AUTO = "auto"
+AUTO, ALL = "auto", "all"
 RULES = {"best": "best", "one-se": "one_se"}
 
 
@@ -86,10 +86,11 @@ def fit(
     columns: Annotated[
         str | None,
         typer.Option(
-            metavar="auto|N|N,N",
+            metavar="auto|all|N|N,N",
             rich_help_panel=MODEL,
             help="Number of columns to use, after encoding (a category is encoded as several); "
-            "several values or auto use cross-validation. By default all are used.",
+            "several values or auto use cross-validation. By default, cross-validation of other "
+            "settings removes columns if this is clearly better.",
         ),
     ] = None,
     class_weight: Annotated[
@@ -279,7 +280,7 @@ class Settings:
             "ridge": _parse_shares("--ridge", self.ridge),
             "n_subclasses": _parse_counts("--subclasses", self.subclasses, AUTO),
             "covariance_type": [check_covariance(form) for form in covariances],
-            "sparsity": _parse_numbers("--columns", self.columns),
+            "sparsity": [0] if self.columns == ALL else _parse_numbers("--columns", self.columns),
         }
         return {key: candidates for key, candidates in values.items() if candidates}
 
