@@ -5,6 +5,7 @@ import sys
 from itertools import pairwise
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import load_iris
@@ -114,6 +115,18 @@ def test_selection_reports_growing_fractions_up_to_the_end(n_jobs, monkeypatch):
     assert fractions[-1] == pytest.approx(1.0)
     assert all(a <= b + 1e-9 for a, b in pairwise(fractions))
     assert len(fractions) > 20
+
+
+def test_fractions_grow_where_features_are_removed(monkeypatch, rng):
+    fractions = []
+    monkeypatch.setattr(progress.Progress, "update", lambda _, f, __: fractions.append(f))
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 40))
+    X[:, :3] += 1.5 * y[:, None]
+    model = OPGDClassifierCV(n_subclasses=1, cv=3).fit(X, y)
+    assert not model.support_.all()
+    assert fractions[-1] == pytest.approx(1.0)
+    assert all(a <= b + 1e-9 for a, b in pairwise(fractions))
 
 
 def test_verbose_selection_writes_progress_to_standard_error(capsys, monkeypatch):

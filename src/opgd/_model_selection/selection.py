@@ -17,7 +17,7 @@ from opgd._utils.progress import Progress
 
 DENSE_SHARE, SCREENING_SHARE = 0.2, 0.6
 """Shares of the time of a selection of features: models with all of them, numbers of features."""
-DEFAULT_DENSE_SHARE, REMOVAL_SHARE = 0.85, 0.1
+DEFAULT_DENSE_SHARE, REMOVAL_SHARE, IMPROVEMENT_SHARE = 0.85, 0.1, 0.05
 """The same where fewer features are tried only for the best models."""
 
 
@@ -122,12 +122,14 @@ class Selection:
         fewer = [m for line in lines for m in self._remove_features(line, best, sizes, spans)]
         if not fewer or not gains([best], first := self.ranking.preferred(fewer)):
             return None
-        self.span = (DEFAULT_DENSE_SHARE + REMOVAL_SHARE, 1.0)
+        spans = divide_span(DEFAULT_DENSE_SHARE + REMOVAL_SHARE, IMPROVEMENT_SHARE, 2)
+        self.span = next(spans)
         search = self._search(first.setting.n_features)
         search.improve()
         improved = self.ranking.preferred(search.models.values())
         if not self.ranking.is_clearly_better(improved, best):
             return None
+        self.span = next(spans)
         search.screen(improved, ends=self.tries_ends)
         return first.setting.n_features
 
