@@ -109,7 +109,10 @@ def describe_seconds(results: Results) -> str:
     """Return a sentence on the CPU seconds of all methods."""
     seconds = results.seconds.median().sort_values()
     times = [f"{LABELS[str(key)]} {format_seconds(value)}" for key, value in seconds.items()]
-    return f"Median CPU seconds of a fit, over all data sets: {', '.join(times)}."
+    return (
+        f"Median CPU seconds of a fit, over all data sets: {', '.join(times)} "
+        "([on different processors](#methods))."
+    )
 
 
 def count_lowest(means: pd.DataFrame) -> int:
