@@ -67,7 +67,7 @@ def test_the_bar_counts_and_is_no_part_of_the_model(files, monkeypatch):
         ProgressBar, "teardown", lambda bar, **_: counts.append((bar.done, bar.bar.tasks[0].total))
     )
     model = OPGDClassifierCV(
-        2, shrinkage=0, ridge=(0, 0.1), n_subclasses=1, covariance_type="diag", cv=2
+        2, shrinkage=0, ridge=(0, 0.1), n_subclasses=1, covariance_type="diag", sparsity=0, cv=2
     )
     with Terminal().show_progress("choosing", model):
         model.fit(wine()[COLUMNS], WINE.target)
