@@ -127,7 +127,7 @@ class OPGDClassifierCV(
         within half a standard error of the best ones, with ``rule="one_se"`` a whole one. Both are
         averaged over neighboring numbers first, unless the largest number is clearly worse than the
         best. Features are ordered on the training samples of each split, so that held-out samples
-        do not take part in the selection. `sparsity_path_` has the results. Set 0 to use all
+        do not take part in the selection; `sparsity_path_` has the results. Set 0 to use all
         features, and "auto" when fewer features would be worth a slightly larger error.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the

@@ -110,6 +110,17 @@ def test_no_model_has_more_components_than_features(noisy):
     assert model.n_components_ == model.best_params_["n_components"]
 
 
+def test_the_summary_says_what_features_are_worth(model, noisy):
+    summary, table = model.summary_, model.cv_results_
+    dense = ["sparsity" not in params for params in table["params"]]
+    assert summary.with_all_features.error == table["mean_test_error"][dense].min()
+    assert summary.n_used == model.support_.sum()
+    assert f"features          {summary.n_used} of 23; with all: held-out error" in str(summary)
+    kept = OPGDClassifierCV(**QUICK, sparsity=0, cv=3).fit(*noisy[0]).summary_
+    assert kept.with_all_features is None
+    assert "with all" not in str(kept)
+
+
 def test_all_numbers_of_components_are_tried_with_the_selected_features(model):
     n_features = model.best_params_["sparsity"]
     counts = [row.n_components for row in model.summary_.by_components]

@@ -138,7 +138,7 @@ BAD_CALLS = [
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--ignore", "hu"], ["'hu'", "--ignore"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--weights", "w"], ["'w'", "--weights"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--covariance", "round"], ["--covariance"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "x", "--columns", "few"], ["--columns", "or auto"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--columns", "few"], ["--columns", "or all"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--columns", "0"], ["--columns", "least 1"]),
     (["fit", "train.csv", "-o", "x"], ["--target"]),
 ]  # fmt: skip

@@ -48,7 +48,7 @@ def test_a_given_number_has_no_path_and_encoded_columns_are_named(wine):
     assert found.encoded
     assert found.path == []
     assert found.sentences == [
-        f"The model uses 2 of {found.n_columns} columns; predictions need no others."
+        f"The model uses 2 of {found.n_columns} columns; predictions do not depend on the others."
     ]
     assert describe_used_columns(unwrap(OPGDClassifier(1).fit(wine.data, wine.target))) is None
 

@@ -48,6 +48,11 @@ class SelectionSummary:
     one_se : Candidate or None
         The model that ``rule="one_se"`` selects; None with a single split, or if `sparsity` has
         several numbers of features.
+    with_all_features : Candidate or None
+        The model with the lowest error among those that use all features, if the selected one uses
+        fewer and such models were compared.
+    n_used, n_features : int
+        Number of features that the selected model uses, and of all features.
     n_models, n_splits : int
         Number of models that were compared on all splits, and of splits.
     temperature, background : float
@@ -59,6 +64,9 @@ class SelectionSummary:
     by_components: tuple[Candidate, ...]
     simpler: Candidate | None
     one_se: Candidate | None
+    with_all_features: Candidate | None
+    n_used: int
+    n_features: int
     n_models: int
     n_splits: int
     temperature: float
@@ -101,11 +109,18 @@ class SelectionSummary:
             ("model", self.model),
             ("error", f"{error}, {corrected}"),
             ("log-loss", _format_number(best.log_loss, best.log_loss_standard_error)),
+            *([("features", self._describe_features())] if self.n_used < self.n_features else []),
             ("calibration", calibration),
             ("fewer components", self.trade_off),
             *([] if self.one_se is None else [(RULE, self._describe_one_se(self.one_se))]),
             ("compared", f"{self.n_models} model{'s' if self.n_models != 1 else ''} on {splits}"),
         ]
+
+    def _describe_features(self) -> str:
+        used, dense = f"{self.n_used} of {self.n_features}", self.with_all_features
+        if dense is None:
+            return used
+        return f"{used}; with all: held-out error {dense.error:.3f}, log-loss {dense.log_loss:.3f}"
 
     def _describe_one_se(self, simplest: Candidate) -> str:
         if simplest is self.selected:
@@ -186,6 +201,10 @@ def summarize_selection(
     (`compares_sizes`), ``rule="one_se"`` may select another number, and its model is not known.
     """
     n_models = len(table["params"])
+    numbers = [params.get("sparsity") or n_features for params in table["params"]]
+    n_used = min(numbers[best], n_features)
+    candidates = _list_candidates(table, n_features, n_classes, calibrated)
+    dense = [row for row, n in zip(candidates, numbers, strict=True) if n >= n_features > n_used]
     table, best = _with_same_features(table, best)
     candidates = _list_candidates(table, n_features, n_classes, calibrated)
     selected = candidates[best]
@@ -211,6 +230,13 @@ def summarize_selection(
         by_components,
         near[0] if near else None,
         _select_one_se(table, candidates, n_splits) if not compares_sizes else None,
+        min(
+            (row for row in dense if np.isfinite(row.error)),
+            key=lambda row: (row.error, row.log_loss),
+            default=None,
+        ),
+        n_used,
+        n_features,
         n_models,
         n_splits,
         temperature,

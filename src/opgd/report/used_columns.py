@@ -75,8 +75,8 @@ def _describe_number(n_used: int, n_columns: int) -> str:
     if n_used == n_columns:
         return f"The model uses all {words.count(n_columns, 'column')}."
     return (
-        f"The model uses {n_used:,} of {words.count(n_columns, 'column')}; predictions need no "
-        "others."
+        f"The model uses {n_used:,} of {words.count(n_columns, 'column')}; predictions do not "
+        "depend on the others."
     )
 
 

@@ -345,7 +345,9 @@ def _parse_list(
             values.append(part.strip() if part.strip() == word else parse(part.strip()))
         except ValueError:
             kind = "an integer" if parse is int else "a number"
-            alternative = " or auto" if word or option in ("--axes", "--columns") else ""
+            alternative = " or auto" if word or option == "--axes" else ""
+            if option == "--columns":
+                kind = "an integer, unless it is auto or all"
             raise BadInput(
                 f"Each value of {option} must be {kind}{alternative}, got {quote(part)}."
             ) from None
