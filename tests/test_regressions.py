@@ -17,6 +17,7 @@ from opgd import (
     TableEncoder,
     open_table,
 )
+from opgd.baselines import ReducedRankLDA
 from opgd.comparison import summarize
 from opgd.comparison._compare import Comparison
 
@@ -68,6 +69,16 @@ def test_init_along_which_rows_do_not_differ_is_refused(iris):
     X, y = np.column_stack([iris[0], np.ones(150)]), iris[1]
     with pytest.raises(ValueError, match="init has a component along which"):
         OPGDClassifier(2, init=[[0, 0, 0, 0, 1.0], [1, 0, 0, 0, 0]]).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+@pytest.mark.parametrize("shape", [(40, 100), (40, 39), (300, 10)])
+def test_loadings_of_constant_columns_are_exactly_zero(shape, rng):
+    X, y = rng.normal(size=shape), np.arange(shape[0]) % 3
+    X[:, [0, -1]] = 3.7, 0.0
+    for estimator in (OPGDClassifier(2, init="lda", max_iter=0), ReducedRankLDA(2)):
+        support = estimator.fit(X, y).support_
+        assert not support[[0, -1]].any() and support[1:-1].all()
 
 
 def test_warm_start_from_an_axis_that_became_constant(iris):

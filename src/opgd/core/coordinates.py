@@ -336,6 +336,7 @@ def _make_few_rows_frame(
     _, singular, right = linalg.svd(np.sqrt(shares)[:, None] * rows, full_matrices=False)
     retained = singular**2 > RANK_TOLERANCE * singular[0] ** 2
     basis, spread = right[retained].T, 1.0 / singular[retained]
+    basis[constant] = 0.0  # remove rounding errors of the singular vectors
     return Frame(
         RowEngine(
             rows @ (basis * spread), engine.labels, engine.weights, n_threads=engine.n_threads
