@@ -195,6 +195,14 @@ def test_amounts_with_separators_and_codes(separator, mark, template, kinds):
         (["12 EUR", "7 EUR", "-"], [12, 7, np.nan]),
         (["1 228", "950", "\N{MINUS SIGN}12 000"], [1228, 950, -12000]),
         (["1 228,5", "1\N{NO-BREAK SPACE}229,5", "1230,5"], [1228.5, 1229.5, 1230.5]),
+        (["12.50 EUR", "€ 3.25", "-€7", "EUR 8.5"], [12.5, 3.25, -7, 8.5]),
+        (["950 €", "1.421 €", "12.345 €", "-320 €"], [950, 1421, 12345, -320]),
+        (["950 €", "1.421 €", "1.212.345 €"], [950, 1421, 1212345]),
+        (["EUR 950", "1.421,50 EUR"], [950, 1421.5]),
+        (["1.5 €", "1.421 €", "2 €"], [1.5, 1.421, 2]),
+        (["0.459 €", "1.459 €", "2 €"], [0.459, 1.459, 2]),
+        (["1.459 €", "1421 €"], [1.459, 1421]),
+        (["950", "1.421"], [950, 1.421]),
     ],
 )
 def test_other_amounts(column, numbers):
@@ -211,7 +219,7 @@ def test_other_amounts(column, numbers):
         [f"1'{i:02}" for i in range(40)],
         [f"1 234'{i:03}" for i in range(40)],  # two separators
         [f"{i / 7:.2f} {('EUR', 'USD')[i % 2]}" for i in range(40)],
-        [f"{i / 7:.2f} {('EUR', '€')[i % 2]}" for i in range(40)],
+        [f"{i / 7:.2f} {('USD', '$')[i % 2]}" for i in range(40)],  # not the only dollar
         [f"{i / 7:.2f} Eur" for i in range(40)],
         [f"{i / 7:.2f} EURO" for i in range(40)],
         [f"INV{i * i + 7}" for i in range(40)],
@@ -234,6 +242,36 @@ def test_amounts_of_a_thousand_are_read_although_the_training_table_has_none():
     new = pd.DataFrame({"x": ["950,50 EUR", "1 228,02 EUR"]})
     with pytest.warns(DataWarning, match="amounts in EUR with decimal commas and spaces"):
         assert encoder.transform(new)[:, 0].tolist() == [950.5, 1228.02]
+
+
+def test_points_that_may_separate_thousands_are_reported():
+    with pytest.warns(DataWarning, match=r"amounts such as '1\.400 €', whose point is read as a"):
+        _, features = encode([f"{i}.400 €" for i in range(1, 40)])
+    assert features[0, 0] == 1.4
+
+
+def test_few_amounts_in_another_currency_are_missing():
+    words = [f"{i}.50 EUR" for i in range(1, 40)]
+    with pytest.warns(DataWarning, match="amounts in EUR, but also 1 other cell, .* '12 USD'"):
+        _, features = encode([*words, "12 USD"])
+    assert np.isnan(features[-1, 0]) and np.isfinite(features[:-1, 0]).all()
+
+
+@pytest.mark.parametrize("word", ["{} kg", "{}k", "{} kr", "{} z\u0142", "US${}", "{} eur"])
+@pytest.mark.parametrize("value", ["{:.2f}", "1 {:.0f},50"])
+def test_numbers_with_other_text_are_reported(word, value):
+    words = [word.format(value.format(100 + 7.1 * i)) for i in range(60)]
+    table = pd.DataFrame({"x": words, "number": np.arange(60) ** 2.0})
+    with pytest.warns(DataWarning, match=r"dropped .* numbers with '.*', such as .* Convert it"):
+        assert TableEncoder().fit(table).summary_["x"].outputs == []
+
+
+@pytest.mark.parametrize("word", ["INV-{}", "BMW {}", "{}-A{}", "{}/{}"])
+def test_identifiers_with_numbers_are_not_reported(word):
+    words = [word.format(i * i + 118, i) for i in range(60)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableEncoder().fit(pd.DataFrame({"x": words, "number": np.arange(60) ** 2.0}))
 
 
 def test_amounts_in_another_currency_are_refused():

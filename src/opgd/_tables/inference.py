@@ -29,7 +29,9 @@ from opgd._tables.text_dates import (
 from opgd._tables.text_numbers import (
     MIN_SHARE,
     PLAIN,
+    find_common_text,
     find_format,
+    find_role_of_points,
     is_missing_number,
 )
 from opgd._utils.text import list_names
@@ -267,6 +269,7 @@ def _decide_words(name: str, cells: WordCells, limits: CategoryLimits) -> Decisi
     column = _find_parser(name, cells, MIN_SHARE)
     if isinstance(column, NumberColumn):
         decision = _decide_number(column, column.encode(cells, [])[:, 0])
+        decision = replace(decision, note=_describe_points(column, cells))
         if decision.kind != "constant" or not is_missing_number(cells.words).any():
             return decision  # "1" and "-" are two categories
     if isinstance(column, DateColumn):
@@ -292,11 +295,25 @@ def _find_parser(name: str, cells: WordCells, min_share: float) -> NumberColumn 
     return None
 
 
+def _describe_points(column: NumberColumn, cells: WordCells) -> str:
+    """Return a note on points that are read as decimal ones but may separate thousands."""
+    if column.style != "plain" or find_role_of_points(cells.words, column.unit) != "unclear":
+        return ""
+    return (
+        f"Column {column.name!r} has amounts such as {quote(cells.words[0])}, whose point is read "
+        "as a decimal one. If it separates thousands, remove the points."
+    )
+
+
 def _describe_dropped(name: str, cells: WordCells, kind: str) -> str:
     """Return a note on dropped text if many of its cells are numbers or dates."""
     column = _find_parser(name, cells, REPORTED_SHARE)
     if column is None:
-        return ""
+        common = find_common_text(cells.words, cells.count_words(), MIN_SHARE)
+        return common and (
+            f"Column {name!r} was dropped as {kind}, although its cells are numbers with "
+            f"{quote(common)}, such as {quote(cells.words[0])}. Convert it to numbers to use it."
+        )
     known = np.isfinite(column.encode(cells, [])[:, 0])
     other = ~np.append(is_missing_number(cells.words), True)[cells.codes] & ~known
     share = known.sum() / (known | other).sum()

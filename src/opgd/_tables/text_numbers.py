@@ -1,6 +1,7 @@
 """Numbers in text: "1.5", "1,234", "1 234", "21%", "$5", "5 EUR", "1,5", "(12.50)"."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP 
 TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG
 """
 CURRENCY_CODES = frozenset(ISO_4217.split())
+SIGNS_OF_CODES = {"EUR": "€", "GBP": "£", "INR": "₹"}
+"""Signs that no other currency has."""
 """Other capital letters beside a number, as in "BMW 320", are not a unit."""
 WITH_CODE = re.compile(
     r"[+-]?\(?(?:(?P<before>[A-Z]{3})\s[^A-Za-z\d]*\d[^A-Za-z]*"
@@ -32,6 +35,13 @@ SEPARATORS = {"spaced": SPACES, "apostrophe": APOSTROPHES}
 WITHOUT_SEPARATORS = str.maketrans("", "", SPACES + APOSTROPHES)
 PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?", re.ASCII)
+WITH_TEXT = re.compile(
+    rf"(?P<before>[A-Za-z]*[{CURRENCIES}])?\s*[+-]?\d[\d.,{SPACES}{APOSTROPHES}]*(?P<after>\D*)"
+)
+"""A number with other text, as in "12 kg", "3,5 zł" or "US$5"; "INV-12" is a name."""
+POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
+"""Numbers whose points may separate thousands."""
+BELOW_THOUSAND = re.compile(r"[+-]?\d{1,3}", re.ASCII)
 COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?|[+-]?\d+", re.ASCII)
 GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})*(?:,\d+)?", re.ASCII)
 CODE = re.compile(rf"0(?:[{SPACES}]?\d)+", re.ASCII)
@@ -104,9 +114,17 @@ def normalize_sign(word: str) -> str:
 
 
 def strip_unit(word: str, unit: str) -> str:
-    """Return the number in text such as "21 %", "-$5" or "5 EUR"; empty without the unit."""
-    if is_currency_code(unit) and find_currency_code(word) != unit:
-        return ""
+    """Return the number in text such as "21 %", "-$5" or "5 EUR"; empty without the unit.
+
+    The code of a currency is equivalent to a sign that no other currency has.
+    """
+    code = find_currency_code(word)
+    if code and unit in (code, SIGNS_OF_CODES.get(code)):
+        unit = code
+    elif is_currency_code(unit):
+        unit = SIGNS_OF_CODES.get(unit, unit)
+        if is_currency_code(unit):
+            return ""
     sign = word[:1] if word[:1] in ("+", "-") else ""
     body = word[len(sign) :].strip()
     if body.startswith(unit) and unit != "%":
@@ -148,8 +166,8 @@ def find_format(
     `counts` has the number of cells of each word.
 
     Simple formats are preferred: "1,234" is a number with thousands unless another cell, such
-    as "1,5", shows that its comma is a decimal one. Amounts with different currency codes have no
-    common unit.
+    as "1,5", shows that its comma is a decimal one. Amounts in other currencies than most are not
+    numbers.
     """
     expected = ~is_missing_number(words)
     n_cells = counts[expected].sum()
@@ -165,13 +183,46 @@ def find_format(
     return best if best_share >= min_share else None
 
 
+def find_common_text(words: list[str], counts: IntArray, min_share: float) -> str:
+    """Return the text beside the numbers of at least a share of the cells, such as "kg"."""
+    n_cells: Counter[str] = Counter()
+    for word, count in zip(words, counts.tolist(), strict=True):
+        if found := WITH_TEXT.fullmatch(normalize_sign(word)):
+            n_cells[(found["before"] or found["after"]).strip()] += count
+    text, number = max(n_cells.items(), key=lambda item: item[1], default=("", 0))
+    return text if number >= min_share * counts.sum() else ""
+
+
 def _list_candidates(words: list[str]) -> list[NumberFormat]:
     """Return the formats of which some words have the unit and the separator of thousands."""
-    codes = {find_currency_code(normalize_sign(word)) for word in words} - {""}
+    codes = Counter(find_currency_code(normalize_sign(word)) for word in words)
+    del codes[""]
     units = [unit for unit in UNITS if any(unit in word for word in words)]
-    units += codes if len(codes) == 1 else []
+    units += [code for code, number in codes.items() if number > codes.total() / 2]
     styles = [style for style in STYLES if _has_separator(words, style)]
-    return [NumberFormat(style, unit) for unit in ("", *units) for style in styles]
+    candidates = [NumberFormat(style, unit) for unit in ("", *units) for style in styles]
+    if any(find_role_of_points(words, unit) == "thousands" for unit in units):
+        candidates.sort(key=lambda candidate: candidate.style != "grouped comma")
+    return candidates
+
+
+def find_role_of_points(words: list[str], unit: str) -> str:
+    """Return what the points of amounts are: "decimal", "thousands" or "unclear".
+
+    If three digits follow each point, as in "1.421 €", points separate thousands if there are
+    smaller amounts such as "950 €", where decimals would be written, too. Without smaller
+    amounts the role is unclear.
+    """
+    if unit in ("", "%"):
+        return "decimal"
+    amounts = [normalize_sign(strip_unit(normalize_sign(word), unit)) for word in words]
+    pointed = [amount for amount in amounts if "." in amount]
+    others = [amount for amount in amounts if amount and "." not in amount]
+    if not pointed or not all(POINTS.fullmatch(amount) for amount in pointed):
+        return "decimal"
+    if not all(BELOW_THOUSAND.fullmatch(amount) for amount in others):
+        return "decimal"
+    return "thousands" if others else "unclear"
 
 
 def _has_separator(words: list[str], style: str) -> bool:
