@@ -1,6 +1,7 @@
 """OPGDClassifierCV: what it tries, what it chooses, and that probabilities become honest."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -131,6 +132,26 @@ def test_defaults_grow_gaussians_where_classes_have_several_modes(rng):
     assert 4 <= len(model.gaussian_classes_) / 2 <= 8
     one = OPGDClassifierCV(cv=3, n_subclasses=1).fit(X, y)
     assert model.best_score_ > one.best_score_ + 0.05
+
+
+@pytest.mark.filterwarnings("ignore:Loadings are shared")
+def test_fewer_components_than_requested_are_reported(cancer):
+    X, y = cancer
+    with pytest.warns(DataWarning, match=r"selected features vary in 2 dimensions only: 2 comp"):
+        model = OPGDClassifierCV(n_components=3, sparsity=2, n_subclasses=1, cv=3).fit(X, y)
+    assert model.n_components_ == 2
+    with pytest.warns(DataWarning, match=r"Samples vary in 1 dimension only: 1 component is used"):
+        OPGDClassifierCV(n_components=2, cv=3).fit(X[:, :1] * [1.0, 2.0], y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OPGDClassifierCV(n_components=[1, 3], sparsity=2, n_subclasses=1, cv=3).fit(X, y)
+
+
+def test_errors_on_the_order_of_features_name_sparsity(cancer):
+    X, y = cancer
+    model = OPGDClassifierCV(sparsity=0, n_subclasses=1, cv=3).fit(X, y)
+    with pytest.raises(AttributeError, match="all features are used. Pass sparsity='auto'"):
+        _ = model.feature_order_
 
 
 def test_small_classes_get_fewer_gaussians(rng):

@@ -13,6 +13,7 @@ from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._base.support import StableSupportMixin
 from opgd._dask.lazy import is_lazy
+from opgd._fit.problem import limit_n_components
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._model_selection.best_estimator import BestEstimatorMixin
 from opgd._model_selection.correction import correct_error
@@ -44,6 +45,7 @@ from opgd._utils.validation import (
     check_sparsity,
     count_kept,
 )
+from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.classifier import OPGDClassifier
 from opgd.core.types import AnyArray
 
@@ -351,6 +353,7 @@ class OPGDClassifierCV(
         best = models.index(ranking.preferred(candidates, self.rule))
         components = self._best_components(table, best, models[best])
         model = self._refit(X, y, sample_weight, table["params"][best], components)
+        self._warn_if_fewer_components(model)
         held_out, calibration = collect_held_out(folds, models[best], calibrate=self.calibrate)
         model._set_calibration(calibration.temperature, calibration.background)
         model._set_held_out(held_out)
@@ -502,6 +505,15 @@ class OPGDClassifierCV(
         if not counts:
             raise ValueError("n_components is empty; pass at least one number of components.")
         return sorted(counts)
+
+    def _warn_if_fewer_components(self, model: OPGDClassifier) -> None:
+        """Warn if a model has fewer components than were requested."""
+        if self.n_components is None:
+            return
+        what = "Samples vary" if model.support_.all() else "The selected features vary"
+        least = min(list_values(self.n_components))
+        for note in limit_n_components(least, model.n_components_, what)[1]:
+            warn_caller(f"{note}.", DataWarning)
 
     def _given(self) -> dict[str, list[Any]]:
         """Return the values of the hyperparameters that were passed, without repetitions."""

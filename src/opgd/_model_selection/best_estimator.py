@@ -5,8 +5,11 @@ from typing import Any
 from opgd.core.held_out import HeldOut
 
 
-def delegate_to_best(name: str) -> Any:
-    """Return a property that reads an attribute of `best_estimator_`."""
+def delegate_to_best(name: str, absent: str = "the selected model has none") -> Any:
+    """Return a property that reads an attribute of `best_estimator_`.
+
+    `absent` explains why the selected model may not have it.
+    """
 
     def read_attribute(self: Any) -> Any:
         try:
@@ -19,7 +22,7 @@ def delegate_to_best(name: str) -> Any:
             return getattr(best, name)
         except AttributeError:
             raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}: the selected model has none."
+                f"{type(self).__name__} has no attribute {name!r}: {absent}."
             ) from None
 
     return property(read_attribute, doc=f"`{name}` of `best_estimator_`.")
@@ -72,7 +75,9 @@ class BestEstimatorMixin:
     n_evaluations_ = delegate_to_best("n_evaluations_")
     converged_ = delegate_to_best("converged_")
     loss_curve_ = delegate_to_best("loss_curve_")
-    feature_order_ = delegate_to_best("feature_order_")
+    feature_order_ = delegate_to_best(
+        "feature_order_", "all features are used. Pass sparsity='auto' or numbers to order them"
+    )
 
     def _set_held_out(self, held_out: HeldOut) -> None:
         self.best_estimator_._set_held_out(held_out)
