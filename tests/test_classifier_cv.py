@@ -150,7 +150,7 @@ def test_fewer_components_than_requested_are_reported(cancer):
 def test_errors_on_the_order_of_features_name_sparsity(cancer):
     X, y = cancer
     model = OPGDClassifierCV(sparsity=0, n_subclasses=1, cv=3).fit(X, y)
-    with pytest.raises(AttributeError, match="all features are used. Pass sparsity='auto'"):
+    with pytest.raises(AttributeError, match=r"all features are used\. Pass sparsity='auto'"):
         _ = model.feature_order_
 
 
