@@ -510,7 +510,7 @@ class OPGDClassifierCV(
         """Warn if a model has fewer components than were requested."""
         if self.n_components is None:
             return
-        what = "Samples vary" if model.support_.all() else "The selected features vary"
+        what = "The selected features vary" if model.sparsity else "Samples vary"
         least = min(list_values(self.n_components))
         for note in limit_n_components(least, model.n_components_, what)[1]:
             warn_caller(f"{note}.", DataWarning)

@@ -76,7 +76,8 @@ class BestEstimatorMixin:
     converged_ = delegate_to_best("converged_")
     loss_curve_ = delegate_to_best("loss_curve_")
     feature_order_ = delegate_to_best(
-        "feature_order_", "all features are used. Pass sparsity='auto' or numbers to order them"
+        "feature_order_",
+        "all features are used; pass sparsity='auto' or a number of features to order them",
     )
 
     def _set_held_out(self, held_out: HeldOut) -> None:

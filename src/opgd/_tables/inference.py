@@ -152,6 +152,7 @@ def _decide_kind(name: str, cells: Cells, kind: str, limits: CategoryLimits) -> 
         if isinstance(cells, WordCells):
             found = find_format(cells.words, cells.count_words(), min_share=0.0)
             column = column if found is None else NumberColumn(name, found.style, found.unit)
+            return _decide_written_number(column, cells, requested=True)
         return _decide_number(column, column.encode(cells, [])[:, 0], requested=True)
     if kind == "date":
         found_format = ""
@@ -192,6 +193,21 @@ def _decide_number(column: NumberColumn, values: AnyArray, requested: bool = Fal
         return drop("identifier", reason)
     written = str(column.format)
     return Decision("number", f"kept ({written})" if written else "kept", column)
+
+
+def _decide_written_number(
+    column: NumberColumn, cells: WordCells, requested: bool = False
+) -> Decision:
+    """Return how numbers in text are encoded, with a note if points may separate thousands."""
+    decision = _decide_number(column, column.encode(cells, [])[:, 0], requested)
+    if column.style != "plain" or find_role_of_points(cells.words, column.unit) != "unclear":
+        return decision
+    example = next(word for word in cells.words if "." in word)
+    note = (
+        f"Column {column.name!r} has amounts such as {quote(example)}, whose point is read as a "
+        "decimal one. If points separate thousands, remove them."
+    )
+    return replace(decision, note=note)
 
 
 def _find_identifier(column: NumberColumn, observed: AnyArray) -> str:
@@ -268,8 +284,7 @@ def _decide_words(name: str, cells: WordCells, limits: CategoryLimits) -> Decisi
         return _decide_category(name, cells, limits)
     column = _find_parser(name, cells, MIN_SHARE)
     if isinstance(column, NumberColumn):
-        decision = _decide_number(column, column.encode(cells, [])[:, 0])
-        decision = replace(decision, note=_describe_points(column, cells))
+        decision = _decide_written_number(column, cells)
         if decision.kind != "constant" or not is_missing_number(cells.words).any():
             return decision  # "1" and "-" are two categories
     if isinstance(column, DateColumn):
@@ -295,24 +310,14 @@ def _find_parser(name: str, cells: WordCells, min_share: float) -> NumberColumn 
     return None
 
 
-def _describe_points(column: NumberColumn, cells: WordCells) -> str:
-    """Return a note on points that are read as decimal ones but may separate thousands."""
-    if column.style != "plain" or find_role_of_points(cells.words, column.unit) != "unclear":
-        return ""
-    return (
-        f"Column {column.name!r} has amounts such as {quote(cells.words[0])}, whose point is read "
-        "as a decimal one. If it separates thousands, remove the points."
-    )
-
-
 def _describe_dropped(name: str, cells: WordCells, kind: str) -> str:
     """Return a note on dropped text if many of its cells are numbers or dates."""
     column = _find_parser(name, cells, REPORTED_SHARE)
     if column is None:
-        common = find_common_text(cells.words, cells.count_words(), MIN_SHARE)
-        return common and (
+        text, example = find_common_text(cells.words, cells.count_words())
+        return text and (
             f"Column {name!r} was dropped as {kind}, although its cells are numbers with "
-            f"{quote(common)}, such as {quote(cells.words[0])}. Convert it to numbers to use it."
+            f"{quote(text)}, such as {quote(example)}. Convert them to numbers to use the column."
         )
     known = np.isfinite(column.encode(cells, [])[:, 0])
     other = ~np.append(is_missing_number(cells.words), True)[cells.codes] & ~known

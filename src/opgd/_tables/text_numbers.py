@@ -20,9 +20,9 @@ SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP 
 TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG
 """
 CURRENCY_CODES = frozenset(ISO_4217.split())
-SIGNS_OF_CODES = {"EUR": "€", "GBP": "£", "INR": "₹"}
-"""Signs that no other currency has."""
 """Other capital letters beside a number, as in "BMW 320", are not a unit."""
+SIGNS_OF_CODES = {"EUR": "€", "INR": "₹"}
+"""Signs that no other currency has; several have "$", "£" or "¥"."""
 WITH_CODE = re.compile(
     r"[+-]?\(?(?:(?P<before>[A-Z]{3})\s[^A-Za-z\d]*\d[^A-Za-z]*"
     r"|[^A-Za-z\d]*\d[^A-Za-z]*(?P<after>[A-Z]{3})\)?)"
@@ -119,12 +119,12 @@ def strip_unit(word: str, unit: str) -> str:
     The code of a currency is equivalent to a sign that no other currency has.
     """
     code = find_currency_code(word)
-    if code and unit in (code, SIGNS_OF_CODES.get(code)):
+    if is_currency_code(unit) and code != unit:
+        unit = SIGNS_OF_CODES.get(unit, "")
+    elif unit and SIGNS_OF_CODES.get(code) == unit:
         unit = code
-    elif is_currency_code(unit):
-        unit = SIGNS_OF_CODES.get(unit, unit)
-        if is_currency_code(unit):
-            return ""
+    if not unit:
+        return ""
     sign = word[:1] if word[:1] in ("+", "-") else ""
     body = word[len(sign) :].strip()
     if body.startswith(unit) and unit != "%":
@@ -183,14 +183,25 @@ def find_format(
     return best if best_share >= min_share else None
 
 
-def find_common_text(words: list[str], counts: IntArray, min_share: float) -> str:
-    """Return the text beside the numbers of at least a share of the cells, such as "kg"."""
+def find_common_text(
+    words: list[str], counts: IntArray, min_share: float = MIN_SHARE
+) -> tuple[str, str]:
+    """Return the text beside the numbers of at least a share of the cells, and an example.
+
+    Both are empty if there is no such text.
+    """
     n_cells: Counter[str] = Counter()
-    for word, count in zip(words, counts.tolist(), strict=True):
+    examples: dict[str, str] = {}
+    expected = ~is_missing_number(words)
+    for word, count in zip(words, (counts * expected).tolist(), strict=True):
         if found := WITH_TEXT.fullmatch(normalize_sign(word)):
-            n_cells[(found["before"] or found["after"]).strip()] += count
-    text, number = max(n_cells.items(), key=lambda item: item[1], default=("", 0))
-    return text if number >= min_share * counts.sum() else ""
+            text = (found["before"] or found["after"]).strip()
+            n_cells[text] += count
+            examples.setdefault(text, word)
+    for text, number in n_cells.items():
+        if text and number >= min_share * counts[expected].sum():
+            return text, examples[text]
+    return "", ""
 
 
 def _list_candidates(words: list[str]) -> list[NumberFormat]:
@@ -210,19 +221,19 @@ def find_role_of_points(words: list[str], unit: str) -> str:
     """Return what the points of amounts are: "decimal", "thousands" or "unclear".
 
     If three digits follow each point, as in "1.421 €", points separate thousands if there are
-    smaller amounts such as "950 €", where decimals would be written, too. Without smaller
-    amounts the role is unclear.
+    smaller amounts such as "950 €", where decimals would be written, too. The role is unclear if
+    there are none, or if few amounts, such as "1.5 €" or "1421 €", contradict the others.
     """
     if unit in ("", "%"):
         return "decimal"
     amounts = [normalize_sign(strip_unit(normalize_sign(word), unit)) for word in words]
     pointed = [amount for amount in amounts if "." in amount]
     others = [amount for amount in amounts if amount and "." not in amount]
-    if not pointed or not all(POINTS.fullmatch(amount) for amount in pointed):
+    n_grouped = sum(POINTS.fullmatch(amount) is not None for amount in pointed)
+    if not pointed or n_grouped < MIN_SHARE * len(pointed):
         return "decimal"
-    if not all(BELOW_THOUSAND.fullmatch(amount) for amount in others):
-        return "decimal"
-    return "thousands" if others else "unclear"
+    agree = n_grouped == len(pointed) and all(BELOW_THOUSAND.fullmatch(a) for a in others)
+    return "thousands" if agree and others else "unclear"
 
 
 def _has_separator(words: list[str], style: str) -> bool:
