@@ -57,6 +57,8 @@ html_title = "opgd"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["opgd.css"]
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
