@@ -98,7 +98,8 @@ class OPGDClassifierCV(
         perfectly separated, or once three successive numbers of components have improved neither
         the error nor the log-loss on held-out samples. If numbers are given, only these are
         candidates: LDA is tried with those up to ``n_classes - 1``, RDA only if n_features is among
-        them. Pass 2 for a model that can be plotted, or small numbers for a quick search.
+        them, or the number of features that are kept. Pass 2 for a model that can be plotted, or
+        small numbers for a quick search.
     shrinkage : float, "auto" or sequence of these, default=None
         Values to try; see `OPGDClassifier`. Given values are tried in all combinations with those
         of the other parameters. None selects among 0, 0.1, 0.3 and 0.6. RDA is tried with these
@@ -121,16 +122,17 @@ class OPGDClassifierCV(
         number of features that are kept; see `OPGDClassifier`. None tries models like the best ones
         with fewer and fewer features, but no fewer than the largest given `n_components`, and
         removes features only if this is clearly better: neither score nor log-loss are worse, and
-        the log-loss is lower by more than two standard errors of its difference over splits, or
-        the number of errors by more than 1.5 standard deviations. "auto" tries
-        about 1.4 times as many features each time, from one to all, with inexpensive models and one
-        like the best model with all features, then numbers near the selected one. Of these, or of
-        several numbers that are passed, the smallest is selected whose score and Brier score are
-        within half a standard error of the best ones, with ``rule="one_se"`` a whole one. Both are
-        averaged over neighboring numbers first, unless the largest number is clearly worse than the
-        best. Features are ordered on the training samples of each split, so that held-out samples
-        do not take part in the selection; `sparsity_path_` has the results. Set 0 to use all
-        features, and "auto" when fewer features would be worth a slightly larger error.
+        the log-loss is lower by more than two standard errors of its difference over splits, or the
+        number of errors by more than 1.5 standard deviations. A simpler model with as few features
+        may then be selected if it is as good. "auto" tries about 1.4 times as many features each
+        time, from one to all, with inexpensive models and one like the best model with all
+        features, then numbers near the selected one. Of these, or of several numbers that are
+        passed, the smallest is selected whose score and Brier score are within half a standard
+        error of the best ones, with ``rule="one_se"`` a whole one. Both are averaged over
+        neighboring numbers first, unless the largest number is clearly worse than the best.
+        Features are ordered on the training samples of each split, so that held-out samples do not
+        take part in the selection; `sparsity_path_` has the results. Set 0 to use all features, and
+        "auto" when fewer features would be worth a slightly larger error.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class; see `OPGDClassifier`. They apply to all fits, to the
         calibration, and to the scores of models: this is the same as multiplying `sample_weight`,
@@ -418,6 +420,8 @@ class OPGDClassifierCV(
             self.cv_results_,
             self.best_index_,
             n_features=self.n_features_in_,
+            # constant features are not selected
+            n_varying=len(getattr(self, "feature_order_", range(self.n_features_in_))),
             n_classes=len(self.classes_),
             n_splits=self.n_splits_,
             corrected_error=self.corrected_error_,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from opgd import OPGDClassifier, OPGDClassifierCV
+from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._model_selection.ranking import Ranking, compare_errors
 from opgd._model_selection.selection import divide_span
 
@@ -142,6 +142,32 @@ def make_model(losses, n_wrong=0):
         outcomes=[SimpleNamespace(score=1 - part.mean()) for part in np.split(wrong, len(losses))],
         split_losses=lambda calibrate: np.array(losses) if calibrate else None,
     )
+
+
+@pytest.mark.parametrize(("n_components", "n_features"), [(4, 4), (None, 1)])
+def test_models_abandoned_with_fewer_features_are_tried_after_these_are_accepted(
+    n_components, n_features
+):
+    if n_components:
+        rng = np.random.RandomState(0)
+        y, X = rng.randint(3, size=150), rng.randn(150, 20)
+        X[:, :3] += 1.5 * (y[:, None] == np.arange(3))
+    else:  # one component is then the only number to try
+        rng = np.random.RandomState(98)
+        y, X = rng.randint(2, size=120), rng.randn(120, 30)
+        X[:, 0] *= 1 + 3 * (y == 0)
+    model = OPGDClassifierCV(n_components=n_components).fit(X, y)
+    assert model.support_.sum() == n_features
+
+
+def test_a_constant_column_does_not_hide_the_model_with_all_features(noisy):
+    X, y = noisy[0]
+    arguments = {**QUICK, "sparsity": (0, 3), "n_components": 2, "cv": 3}
+    model = OPGDClassifierCV(**arguments).fit(X, y)
+    with pytest.warns(DataWarning, match="constant"):
+        other = OPGDClassifierCV(**arguments).fit(np.c_[X, np.ones(len(X))], y)
+    assert model.summary_.with_all_features is not None
+    assert other.summary_.with_all_features.error == model.summary_.with_all_features.error
 
 
 @pytest.mark.parametrize(

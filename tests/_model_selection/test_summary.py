@@ -33,7 +33,8 @@ def make_summary(errors, counts, best, standard_error=0.01, **more):
         "se_test_error": np.full(len(errors), standard_error),
         "n_parameters": np.array(counts),
     }
-    numbers = {"n_features": 99, "n_classes": 3, "n_splits": 5, "corrected_error": 0.1}
+    numbers = {"n_features": 99, "n_varying": 99, "n_classes": 3, "n_splits": 5}
+    numbers |= {"corrected_error": 0.1}
     numbers |= {"temperature": 1.0, "background": 0.0, "calibrated": True, "compares_sizes": False}
     return summarize_selection(table, best, **numbers | more)
 

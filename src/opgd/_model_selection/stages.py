@@ -312,13 +312,14 @@ class StagedSearch:
         """Evaluate requests that were not evaluated yet; return the models of all of them.
 
         Variants of a rival are first evaluated on a few splits, and abandoned if they are clearly
-        worse there.
+        worse there. Without a rival, all requests are evaluated, even if abandoned before.
         """
         requests = list(requests)
+        abandoned = set() if rival is None else self.abandoned
         new = [
             request
             for request in requests
-            if not self._known(request) and request.key not in self.abandoned
+            if not self._known(request) and request.key not in abandoned
         ]
         first = range(self.n_splits if rival is None else min(N_SCREENING, self.n_splits))
         paths = self.run(new, first)

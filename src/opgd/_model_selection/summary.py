@@ -185,6 +185,7 @@ def summarize_selection(
     best: int,
     *,
     n_features: int,
+    n_varying: int,
     n_classes: int,
     n_splits: int,
     corrected_error: float,
@@ -204,7 +205,7 @@ def summarize_selection(
     numbers = [params.get("sparsity") or n_features for params in table["params"]]
     n_used = min(numbers[best], n_features)
     candidates = _list_candidates(table, n_features, n_classes, calibrated)
-    dense = [row for row, n in zip(candidates, numbers, strict=True) if n >= n_features > n_used]
+    dense = [row for row, n in zip(candidates, numbers, strict=True) if n >= n_varying > n_used]
     table, best = _with_same_features(table, best)
     candidates = _list_candidates(table, n_features, n_classes, calibrated)
     selected = candidates[best]
