@@ -162,6 +162,7 @@ SEPARATORS = {
     " ": "spaces",
     "\N{NO-BREAK SPACE}": "spaces",
     "\N{NARROW NO-BREAK SPACE}": "spaces",
+    "\N{THIN SPACE}": "spaces",
     "'": "apostrophes",
     "\N{RIGHT SINGLE QUOTATION MARK}": "apostrophes",
 }

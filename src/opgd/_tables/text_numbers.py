@@ -28,7 +28,7 @@ WITH_CODE = re.compile(
     r"|[^A-Za-z\d]*\d[^A-Za-z]*(?P<after>[A-Z]{3})\)?)"
 )
 """An amount with a currency code; without a space, as in "INV-12", a code before is a prefix."""
-SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 APOSTROPHES = "'\N{RIGHT SINGLE QUOTATION MARK}"
 SEPARATORS = {"spaced": SPACES, "apostrophe": APOSTROPHES}
 """Separators of thousands by the first word of a style, except for commas and points."""
