@@ -13,6 +13,9 @@ FREE_THREADED := .venv-free-threaded/$(SCRIPTS)/python
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
+# the commit with which `make bench-check` compares
+BASE ?= HEAD
+
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -90,9 +93,8 @@ mutation: .venv/.has-test  ## small changes of the core's formulas that its test
 bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
-bench-check: .venv/.has-bench  ## two of these, compared with the committed ratios
-	$(BIN)/python -m benchmarks kernel memory --save build/benchmarks
-	$(BIN)/python tools/compare_benchmarks.py build/benchmarks
+bench-check: .venv/.has-bench  ## two of these, compared with those of the commit BASE on this machine
+	$(BIN)/python tools/compare_benchmarks.py --base $(BASE) kernel memory
 
 bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
 	$(BIN)/python -m benchmarks selection speed calibration decisions

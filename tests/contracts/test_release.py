@@ -137,18 +137,49 @@ two        163.5    97.9  {}  ok
 """
 
 
+def save_ratios(folder, ratio, gain):
+    folder.mkdir()
+    (folder / "kernel.txt").write_text(TABLE.format(ratio, gain), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("ratio", "gain", "code"),
     [("0.90", 1.6, 0), ("0.70", 1.9, 0), ("1.10", 1.6, 1), ("0.80", 1, 1)],
 )
-def test_ratios_are_compared_with_the_committed_ones(ratio, gain, code, tmp_path, capsys):
+def test_ratios_are_compared_with_the_base(ratio, gain, code, tmp_path, capsys):
+    compare = load_tool("compare_benchmarks").compare
+    base, fresh = tmp_path / "base", tmp_path / "fresh"
+    save_ratios(base, "0.80", 1.6)
+    save_ratios(fresh, ratio, gain)
+    assert compare(["kernel"], fresh, base, 1.3) == code
+    assert f"3 ratios compared with the base, {code} failed" in capsys.readouterr().out
+
+
+def test_a_section_without_ratios_fails(tmp_path, capsys):
+    compare = load_tool("compare_benchmarks").compare
+    save_ratios(tmp_path / "fresh", "0.80", 1.6)
+    assert compare(["kernel", "memory"], tmp_path / "fresh", tmp_path, 1.3) == 1
+    assert "memory: no ratios were measured" in capsys.readouterr().out
+
+
+def test_a_new_section_has_nothing_to_be_compared_with(tmp_path):
+    save_ratios(tmp_path / "fresh", "0.80", 1.6)
+    assert (
+        load_tool("compare_benchmarks").compare(["kernel"], tmp_path / "fresh", tmp_path, 1.3) == 0
+    )
+
+
+def test_the_base_is_measured_with_its_own_files(tmp_path):
     tool = load_tool("compare_benchmarks")
-    for name, values in [("old", ("0.80", 1.6)), ("new", (ratio, gain))]:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "kernel.txt").write_text(TABLE.format(*values), encoding="utf-8")
-    assert tool.compare(tmp_path / "new", tmp_path / "old", 1.3) == code
-    assert f"3 ratios, {code} worse than 1.3" in capsys.readouterr().out
-    assert tool.compare(tmp_path, tmp_path / "old", 1.3) == 2  # nothing to compare
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        for package in ("benchmarks", "src/opgd"):
+            (folder / package).mkdir(parents=True)
+        (folder / "src/opgd/__init__.py").write_text(f"where = {folder.name!r}", encoding="utf-8")
+        script = "import pathlib, sys, opgd; pathlib.Path(sys.argv[-1]).write_text(opgd.where)"
+        (folder / "benchmarks/__main__.py").write_text(script, encoding="utf-8")
+        tool.measure(folder, ["kernel"], tmp_path / f"of {folder.name}")
+        assert (tmp_path / f"of {folder.name}").read_text() == folder.name
 
 
 def test_committed_benchmarks_have_ratios():
