@@ -93,6 +93,15 @@ def test_the_rule_applies_to_models_with_the_selected_features(noisy):
     assert simple.summary_.model == model.summary_.one_se.model
 
 
+def test_rda_with_fewer_features_is_tried_with_less_shrinkage(model):
+    rda = [p for p in model.cv_results_["params"] if p["covariance_type"] == "full" and "init" in p]
+    dense = max(p["shrinkage"] for p in rda if "sparsity" not in p)
+    sparse = {(p["sparsity"], p["shrinkage"]) for p in rda if "sparsity" in p}
+    sizes = {size for size, _ in sparse}
+    assert dense > 0
+    assert any({(size, 0.0), (size, 0.1)} <= sparse for size in sizes)
+
+
 def test_samples_with_missing_values_are_selected_alike(noisy):
     X, y = noisy[0]
     X = np.where(np.random.default_rng(2).random(X.shape) < 0.05, np.nan, X)
@@ -176,6 +185,8 @@ def test_a_constant_column_does_not_hide_the_model_with_all_features(noisy):
         ([0.2, 0.3, 0.4], [0.3, 0.42, 0.51], 20, True),
         ([0.2, 0.3, 0.4], [0.3, 0.42, 0.51], 21, False),  # a lower score
         ([0.2, 0.3, 0.4], [0.2, 0.3, 0.7], 20, False),  # on one split only
+        ([0.2, 0.3, 0.4], [0.2, 0.4, 0.6], 20, False),  # sqrt(3) standard errors alone
+        ([0.2, 0.3, 0.4], [0.2, 0.4, 0.6], 19, True),  # and one standard deviation
         ([0.01, 0.01, 0.01], [0.02, 0.02, 0.02], 20, False),  # about one sample in 100
         ([0.2, 0.3], [0.4, 0.5], 20, False),  # two splits
         ([0.2, 0.3], [0.4, 0.5], 17, True),  # sqrt(3) standard deviations
@@ -184,7 +195,9 @@ def test_a_constant_column_does_not_hide_the_model_with_all_features(noisy):
         ([np.nan, 0.3], [0.4, 0.5], 10, False),
     ],
 )
-def test_a_model_is_clearly_better_by_errors_or_by_log_losses(losses, others, n_wrong, better):
+def test_a_model_is_clearly_better_by_errors_and_log_losses_together(
+    losses, others, n_wrong, better
+):
     new, old = make_model(losses, n_wrong), make_model(others, 20)
     assert Ranking().is_clearly_better(new, old) == better
 

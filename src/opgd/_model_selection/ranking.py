@@ -13,12 +13,10 @@ from opgd.core.types import AnyArray, FloatArray
 
 TIE = 0.5
 """Standard errors within which a model with fewer Gaussians, or features, is preferred."""
-CLEAR_LOSS = 2.0
-"""Standard errors of the difference over splits by which a log-loss is clearly lower."""
+CLEAR = 1.5
+"""Standard deviations by which errors and log-losses together are clearly lower."""
 MIN_SPLITS = 3
-"""Number of splits from which this standard error is known well enough."""
-CLEAR_ERRORS = 1.5
-"""Standard deviations by which the number of errors is clearly lower."""
+"""Number of splits from which the standard error of a log-loss is known well enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,20 +157,22 @@ class Ranking:
         return min(near, key=lambda model: (model.n_gaussians, self.key(model)))
 
     def is_clearly_better(self, model: Model, other: Model) -> bool:
-        """Return whether a model has clearly lower losses or clearly fewer errors than another one.
+        """Return whether the errors and the log-loss of a model are clearly lower than another's.
 
-        Neither its score nor its log-loss may be worse. The difference of the log-losses is
-        compared with its standard error over splits, which is no less than that of a share near
-        zero, and not known of fewer than three splits.
+        Neither its score nor its log-loss may be worse. The difference of the number of errors is
+        measured in standard deviations, that of the log-losses in standard errors over splits,
+        which are no less than that of a share near zero, and not known of fewer than three splits.
+        Their sum is divided by the root of two, as if both were independent.
         """
         gain = self.loss(other) - self.loss(model)
         if self.score(model) < self.score(other) or not gain > 0:
             return False
-        if compare_errors(other, model) > CLEAR_ERRORS:
-            return True
+        evidence = [compare_errors(other, model)]
         losses, others = (m.split_losses(calibrate=self.calibrate) for m in (model, other))
-        error = max(_standard_error(losses - others), binomial_error(0.0, model.weight))
-        return len(losses) >= MIN_SPLITS and gain > CLEAR_LOSS * error
+        if len(losses) >= MIN_SPLITS:
+            error = max(_standard_error(losses - others), binomial_error(0.0, model.weight))
+            evidence.append(gain / error)
+        return sum(evidence) > CLEAR * np.sqrt(len(evidence))
 
     def standard_error(self, model: Model) -> float:
         """Return the standard error of the score, of accuracies no less than a binomial one."""

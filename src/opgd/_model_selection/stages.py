@@ -169,11 +169,19 @@ class StagedSearch:
     def follow(self, model: Model, rival: Model) -> Model | None:
         """Try a model like one with more features, from its components; None if it is abandoned.
 
-        It is abandoned if it is clearly worse than the rival.
+        It is abandoned if it is clearly worse than the rival. RDA needs less shrinkage the fewer
+        features it has, and no search, so smaller values are tried as well.
         """
         setting = replace(model.setting, n_features=self.n_features)
-        request = self._vary(model, setting, min(model.count, self.rank))
-        tried = self._try([request], rival)
+        settings = [setting]
+        if is_rda(model):
+            settings += [
+                replace(setting, shrinkage=value)
+                for value in RDA_SHRINKAGES
+                if value < float(setting.shrinkage)
+            ]
+        count = min(model.count, self.rank)
+        tried = self._try([self._vary(model, setting, count) for setting in settings], rival)
         return self.ranking.preferred(tried) if tried else None
 
     def improve(self) -> None:
