@@ -111,13 +111,16 @@ class Selection:
     def _select_fewer(self, best: Model, dense: list[Model], sizes: Sequence[int]) -> int | None:
         """Return the number of features of a clearly better model than the best dense one.
 
-        Models with fewer features are like the best dense one, or like the best RDA. Those with the
-        number of features of the best of them are improved. If this is accepted, the models of the
-        first stage are tried as well.
+        Models with fewer features are like the best dense one, like the best RDA, or like the best
+        RDA with one Gaussian per class: noise may hide how many are useful. Those with the number
+        of features of the best of them are improved. If this is accepted, the models of the first
+        stage are tried as well.
         """
         self._order_features()
-        rda = [] if is_rda(best) else list(filter(is_rda, dense))
-        lines = [best, *([self.ranking.preferred(rda)] if rda else [])]
+        rda = list(filter(is_rda, dense))
+        simple_rda = [model for model in rda if model.setting.n_subclasses == 1]
+        lines = [best, *(self.ranking.preferred(models) for models in (rda, simple_rda) if models)]
+        lines = list(dict.fromkeys(lines))
         spans = divide_span(DEFAULT_DENSE_SHARE, REMOVAL_SHARE, len(lines) * len(sizes))
         fewer = [m for line in lines for m in self._remove_features(line, best, sizes, spans)]
         if not fewer or not gains([best], first := self.ranking.preferred(fewer)):
