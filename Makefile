@@ -13,8 +13,8 @@ FREE_THREADED := .venv-free-threaded/$(SCRIPTS)/python
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-# the commit with which `make bench-check` compares
-BASE ?= HEAD
+# the commit with which `make bench-check` compares; the shell reads it, so make does not expand it
+export BASE ?= HEAD
 
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
@@ -94,7 +94,7 @@ bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 bench-check: .venv/.has-bench  ## two of these, compared with those of the commit BASE on this machine
-	$(BIN)/python tools/compare_benchmarks.py --base $(BASE) kernel memory
+	$(BIN)/python tools/compare_benchmarks.py --base "$$BASE" kernel memory
 
 bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
 	$(BIN)/python -m benchmarks selection speed calibration decisions

@@ -2,21 +2,24 @@
 
     python tools/compare_benchmarks.py --base HEAD kernel memory
 
-Ratios within one run depend less on the machine than seconds do, but they depend on it: a processor
-with fast memory needs less time for the products of large matrices, with which the kernel is
-compared. So the sections are measured here twice, with the package and the benchmarks of the base
-and with those of this folder. A ratio that is a given factor worse than that of the base is a
-regression. The committed ratios, of another machine, are printed beside them.
+Ratios within one run depend less on the machine than seconds do, but still depend on it: a
+processor with fast memory needs less time for the products of large matrices, with which the kernel
+is compared. So the sections are measured here twice, with the package and the benchmarks of the
+base and with those of this folder. A ratio that is a given factor worse than that of the base is a
+regression. The committed ratios, measured on another machine, are printed beside them.
+
+The output is saved in build/benchmarks and build/base-benchmarks.
 """
 
 import argparse
+import io
 import os
 import re
-import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -61,73 +64,78 @@ def is_worse(column: str, new: float, old: float, factor: float) -> bool:
 
 
 def read_section(folder: Path, section: str) -> Ratios:
-    """Return the ratios of a section, none if it was not saved in the folder."""
+    """Return the ratios of a section, empty if it was not saved in the folder."""
     path = folder / f"{section}.txt"
     return read_ratios(path.read_text("utf-8")) if path.exists() else {}
 
 
 def compare(sections: Sequence[str], fresh: Path, base: Path, factor: float) -> int:
-    """Print all ratios; return 1 if one is worse than that of the base or missing, else 0."""
+    """Print all ratios; return 1 if one is worse or only the base has it, 2 if none is compared."""
     n_compared = n_failed = 0
     for section in sections:
         new, old, committed = (read_section(path, section) for path in (fresh, base, COMMITTED))
-        if not new:
-            print(f"{section}: no ratios were measured")
-            n_failed += 1
-        for key in sorted(new.keys() & old.keys()):
+        for key in sorted(new.keys() | old.keys()):
+            name = f"{section}: {key[0]}, {key[1]}"
+            if key not in new or key not in old:
+                print(f"{name}: measured {'here' if key in new else 'with the base'} only")
+                n_failed += key in old
+                continue
             worse = is_worse(key[1], new[key], old[key], factor)
             n_compared, n_failed = n_compared + 1, n_failed + worse
             beside = [f"base {old[key]:.2f}"]
             beside += [f"committed {committed[key]:.2f}"] if key in committed else []
-            values = f"{new[key]:8.2f} ({', '.join(beside)})"
-            print(f"{section}: {key[0]}, {key[1]}: {values}{' WORSE' if worse else ''}")
-        for key in sorted(old.keys() - new.keys()):
-            print(f"{section}: {key[0]}, {key[1]}: measured with the base only")
+            print(f"{name}: {new[key]:8.2f} ({', '.join(beside)}){' WORSE' if worse else ''}")
+        if not new:
+            print(f"{section}: no ratios were measured here")
+            n_failed += 1
     print(f"{n_compared} ratios compared with the base, {n_failed} failed (factor {factor:g})")
-    return int(n_failed > 0)
+    return int(n_failed > 0) if n_compared else 2
 
 
-def measure(tree: Path, sections: Sequence[str], folder: Path) -> None:
-    """Run sections with the package and the benchmarks of a tree; save their output in a folder.
+def measure(tree: Path, section: str, folder: Path) -> None:
+    """Run a section with the package and the benchmarks of a tree; save its output in a folder.
 
     A section that is over its own bound is not an error here: `make bench` checks bounds.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "-m", "benchmarks", *sections, "--save", str(folder)]
+    (folder / f"{section}.txt").unlink(missing_ok=True)
+    command = [sys.executable, "-m", "benchmarks", section, "--save", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(tree / "src")}  # before the installed package
     subprocess.run(command, cwd=tree, env=environment, check=False)
 
 
-@contextmanager
-def checked_out(base: str, tree: Path) -> Iterator[None]:
-    """Check out a commit into a folder, and remove it at the end."""
-    git = ["git", "-C", str(ROOT), "worktree"]
-    shutil.rmtree(tree, ignore_errors=True)
-    subprocess.run([*git, "prune"], check=True)
-    subprocess.run([*git, "add", "--quiet", "--detach", str(tree), base], check=True)
+def extract(commit: str, folder: Path) -> None:
+    """Write the files of a commit into a folder; raise ValueError if that is not possible."""
+    if not (ROOT / ".git").exists():
+        raise ValueError(f"{ROOT} is not a git repository.")
+    command = ["git", "-C", str(ROOT), "archive", "--format=tar", commit]
     try:
-        yield
-    finally:
-        subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+        archive = subprocess.run(command, capture_output=True, check=True).stdout
+    except FileNotFoundError:
+        raise ValueError("git is not installed.") from None
+    except subprocess.CalledProcessError as error:
+        raise ValueError(error.stderr.decode(errors="replace").strip()) from None
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        tar.extractall(folder, filter="data")
 
 
 def main() -> int:
-    """Measure this folder and the base, and compare them."""
+    """Measure the base and this folder, and compare them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="+", help="sections of python -m benchmarks")
     parser.add_argument("--base", default="HEAD", help="commit to compare with (default: HEAD)")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build", help="default: build")
     parser.add_argument("--factor", type=float, default=1.2, help="default: 1.2")
     given = parser.parse_args()
-    folder = given.folder.absolute()
-    fresh, base = folder / "benchmarks", folder / "base-benchmarks"
-    try:
-        with checked_out(given.base, folder / "base"):
-            measure(folder / "base", given.sections, base)
-    except subprocess.CalledProcessError as error:
-        print(f"cannot check out {given.base!r}: git ended with code {error.returncode}")
-        return 2
-    measure(ROOT, given.sections, fresh)
+    fresh, base = ROOT / "build" / "benchmarks", ROOT / "build" / "base-benchmarks"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            extract(given.base, Path(folder))
+        except ValueError as error:
+            print(f"cannot read the commit {given.base!r}: {error}", file=sys.stderr)
+            return 2
+        for section in given.sections:
+            measure(Path(folder), section, base)
+    for section in given.sections:
+        measure(ROOT, section, fresh)
     return compare(given.sections, fresh, base, given.factor)
 
 

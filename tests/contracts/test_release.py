@@ -4,6 +4,8 @@ import importlib.util
 import json
 import re
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -155,31 +157,43 @@ def test_ratios_are_compared_with_the_base(ratio, gain, code, tmp_path, capsys):
     assert f"3 ratios compared with the base, {code} failed" in capsys.readouterr().out
 
 
-def test_a_section_without_ratios_fails(tmp_path, capsys):
+def test_ratios_that_are_no_longer_measured_fail(tmp_path, capsys):
     compare = load_tool("compare_benchmarks").compare
-    save_ratios(tmp_path / "fresh", "0.80", 1.6)
-    assert compare(["kernel", "memory"], tmp_path / "fresh", tmp_path, 1.3) == 1
-    assert "memory: no ratios were measured" in capsys.readouterr().out
+    base, fresh = tmp_path / "base", tmp_path / "fresh"
+    save_ratios(base, "0.80", 1.6)
+    save_ratios(fresh, "0.80", "?")
+    assert compare(["kernel"], fresh, base, 1.3) == 1
+    assert "two, gain: measured with the base only" in capsys.readouterr().out
+    assert compare(["kernel", "memory"], base, base, 1.3) == 1
+    assert "memory: no ratios were measured here" in capsys.readouterr().out
+    assert compare(["kernel"], base, fresh, 1.3) == 0  # a new ratio has nothing to be compared with
+    assert compare(["kernel"], fresh, tmp_path, 1.3) == 2
 
 
-def test_a_new_section_has_nothing_to_be_compared_with(tmp_path):
-    save_ratios(tmp_path / "fresh", "0.80", 1.6)
-    assert (
-        load_tool("compare_benchmarks").compare(["kernel"], tmp_path / "fresh", tmp_path, 1.3) == 0
-    )
-
-
-def test_the_base_is_measured_with_its_own_files(tmp_path):
+def test_a_commit_is_measured_with_its_own_files(tmp_path, monkeypatch, capfd):
     tool = load_tool("compare_benchmarks")
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder in folders:
-        for package in ("benchmarks", "src/opgd"):
-            (folder / package).mkdir(parents=True)
-        (folder / "src/opgd/__init__.py").write_text(f"where = {folder.name!r}", encoding="utf-8")
-        script = "import pathlib, sys, opgd; pathlib.Path(sys.argv[-1]).write_text(opgd.where)"
-        (folder / "benchmarks/__main__.py").write_text(script, encoding="utf-8")
-        tool.measure(folder, ["kernel"], tmp_path / f"of {folder.name}")
-        assert (tmp_path / f"of {folder.name}").read_text() == folder.name
+    for package in ("benchmarks", "src/opgd"):
+        (tmp_path / package).mkdir(parents=True)
+    script = (
+        "import pathlib, sys, opgd; pathlib.Path(sys.argv[-1]).mkdir(parents=True, exist_ok=True)"
+    )
+    script += "; pathlib.Path(sys.argv[-1], sys.argv[1] + '.txt').write_text(opgd.table)"
+    (tmp_path / "benchmarks/__main__.py").write_text(script, encoding="utf-8")
+    module = tmp_path / "src/opgd/__init__.py"
+    module.write_text(f"table = {TABLE.format('0.80', 1.6)!r}", encoding="utf-8")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Base"]):
+        subprocess.run([*git, *command], check=True)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # files of one second look unchanged
+    monkeypatch.setattr(sys, "argv", ["compare_benchmarks.py", "kernel"])
+    assert tool.main() == 0
+    module.write_text(f"table = {TABLE.format('1.10', 1.6)!r}", encoding="utf-8")
+    assert tool.main() == 1
+    assert "1000 x 50, 10 classes, ratio:     1.10 (base 0.80" in capfd.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["compare_benchmarks.py", "kernel", "--base", "nowhere"])
+    assert tool.main() == 2
+    assert "cannot read the commit 'nowhere'" in capfd.readouterr().err
 
 
 def test_committed_benchmarks_have_ratios():
