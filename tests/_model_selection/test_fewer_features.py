@@ -97,9 +97,25 @@ def test_rda_with_fewer_features_is_tried_with_less_shrinkage(model):
     rda = [p for p in model.cv_results_["params"] if p["covariance_type"] == "full" and "init" in p]
     dense = max(p["shrinkage"] for p in rda if "sparsity" not in p)
     sparse = {(p["sparsity"], p["shrinkage"]) for p in rda if "sparsity" in p}
-    sizes = {size for size, _ in sparse}
+    # with the selected number of features, all values are tried in the end
+    sizes = {size for size, _ in sparse} - {model.best_params_["sparsity"]}
     assert dense > 0
     assert any({(size, 0.0), (size, 0.1)} <= sparse for size in sizes)
+
+
+def test_rda_with_one_gaussian_is_tried_with_fewer_features_though_noise_hides_it():
+    rng = np.random.default_rng(3)
+    y = np.arange(240) % 3
+    X = rng.normal(size=(240, 80))
+    X[:, :6] *= np.array([0.5, 1, 2.2])[y][:, None] ** rng.choice([1, -1], 6)
+    model = OPGDClassifierCV(cv=3).fit(X, y)
+    tried = {}
+    for params in model.cv_results_["params"]:
+        if params["covariance_type"] == "full" and "init" in params:
+            tried.setdefault(params.get("sparsity"), set()).add(params["n_subclasses"])
+    assert any(numbers == {1, 4} for size, numbers in tried.items() if size not in (None, 6))
+    assert model.best_params_["sparsity"] == 6
+    assert model.best_params_["n_subclasses"] == 1
 
 
 def test_samples_with_missing_values_are_selected_alike(noisy):
@@ -137,14 +153,15 @@ def test_all_numbers_of_components_are_tried_with_the_selected_features(model):
     assert model.summary_.one_se is not None
 
 
-def make_model(losses, n_wrong=0):
+def make_model(losses, n_wrong=0, n_times=1.0):
     """Return the results of a model on splits with 50 samples each, the first ones misclassified.
 
-    Log-losses and errors are chosen independently.
+    Log-losses and errors are chosen independently. Samples are held out `n_times`.
     """
     wrong = np.arange(50 * len(losses)) < n_wrong
     return SimpleNamespace(
         weight=float(len(wrong)),
+        n_times=n_times,
         weights=np.ones(len(wrong)),
         wrong=wrong,
         loss=float(np.mean(losses)),
@@ -200,6 +217,14 @@ def test_a_model_is_clearly_better_by_errors_and_log_losses_together(
 ):
     new, old = make_model(losses, n_wrong), make_model(others, 20)
     assert Ranking().is_clearly_better(new, old) == better
+
+
+def test_repeated_splits_are_no_further_evidence():
+    new, old = [0.2, 0.3, 0.4], [0.2, 0.4, 0.6]
+    repeated = (make_model(8 * losses, 20, 8.0) for losses in (new, old))
+    assert not Ranking().is_clearly_better(*repeated)
+    more_samples = (make_model(8 * losses, 20) for losses in (new, old))
+    assert Ranking().is_clearly_better(*more_samples)
 
 
 def test_errors_are_compared_on_samples_that_one_model_misclassifies():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Outcome, Sample, make_folds
@@ -31,11 +32,25 @@ def make_model(errors, n_gaussians=2, n_parameters=10, loss=0.5, wrong=None):
                 losses,
                 100 * loss,
                 np.ones(100),
+                1.0,
                 None,
             )
             for part in wrong
         ]
     )
+
+
+def test_splits_that_hold_out_samples_several_times_are_recognized(rng):
+    sample = Sample(rng.normal(size=(60, 3)), np.arange(60) % 2, None, np.arange(2))
+    splits = list(
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0).split(
+            sample.X, sample.codes
+        )
+    )
+    for which, n_times in [(splits, 4.0), (splits[:3], 1.0), (splits[:4], 1.5)]:
+        folds = make_folds(sample, which)
+        model = Model([fold.try_models(Setting("diag", 1, 0.1, 0.0), [1])[0] for fold in folds])
+        assert model.n_times == n_times
 
 
 def test_score_decides_then_loss_then_size():

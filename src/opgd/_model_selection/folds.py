@@ -52,6 +52,8 @@ class Outcome:
     losses: FloatArray  # sums of log-losses by temperature and share of the background
     raw_loss: float  # sum of log-losses without calibration
     weights: FloatArray  # (n,), of the held-out samples
+    n_times: float
+    """Mean number of splits in which these samples are held out."""
     components: AnyArray | None  # (n_components, n_features), None for all components
 
     @property
@@ -266,7 +268,12 @@ class Fold:
     def test_weights(self) -> FloatArray:
         """Weights of the held-out samples, divided by how often they are held out."""
         weights = np.ones(len(self.test.X)) if self.test.weights is None else self.test.weights
-        return weights / self.n_times[self.sample.positions(self.test_indices)]
+        return weights / self.test_times
+
+    @cached_property
+    def test_times(self) -> IntArray:
+        """Numbers of splits in which the held-out samples are held out."""
+        return self.n_times[self.sample.positions(self.test_indices)]
 
     @property
     def unfactored_weights(self) -> FloatArray:
@@ -381,6 +388,7 @@ class Fold:
             sums.losses,
             sums.raw_loss,
             self.test_weights,
+            float(self.test_times.mean()),
             None if setting.end == "rda" else components,
         )
 

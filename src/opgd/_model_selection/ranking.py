@@ -14,7 +14,7 @@ from opgd.core.types import AnyArray, FloatArray
 TIE = 0.5
 """Standard errors within which a model with fewer Gaussians, or features, is preferred."""
 CLEAR = 1.5
-"""Standard deviations by which errors and log-losses together are clearly lower."""
+"""Standard deviations by which a model is clearly better, of errors and log-losses together."""
 MIN_SPLITS = 3
 """Number of splits from which the standard error of a log-loss is known well enough."""
 
@@ -49,6 +49,12 @@ class Model:
     def weight(self) -> float:
         """Return the weight of the held-out samples of all splits."""
         return sum(outcome.weight for outcome in self.outcomes)
+
+    @property
+    def n_times(self) -> float:
+        """Return how often a sample is held out, on average over the samples of all splits."""
+        n_held_out = [len(outcome.wrong) for outcome in self.outcomes]
+        return float(np.average([o.n_times for o in self.outcomes], weights=n_held_out))
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -157,12 +163,14 @@ class Ranking:
         return min(near, key=lambda model: (model.n_gaussians, self.key(model)))
 
     def is_clearly_better(self, model: Model, other: Model) -> bool:
-        """Return whether the errors and the log-loss of a model are clearly lower than another's.
+        """Return whether a model is clearly better than another one, by errors and log-losses.
 
-        Neither its score nor its log-loss may be worse. The difference of the number of errors is
-        measured in standard deviations, that of the log-losses in standard errors over splits,
-        which are no less than that of a share near zero, and not known of fewer than three splits.
-        Their sum is divided by the root of two, as if both were independent.
+        Neither its score nor its log-loss may be worse. The decrease in the number of errors, in
+        standard deviations, is added to that in log-loss, in standard errors over the splits; the
+        sum is divided by the root of two, as if both were independent. The standard error has a
+        lower bound, that of a share near zero. It is not estimated from fewer than three splits:
+        the number of errors then decides alone. Splits that hold out samples several times are
+        counted as the number of splits that would hold them out once.
         """
         gain = self.loss(other) - self.loss(model)
         if self.score(model) < self.score(other) or not gain > 0:
@@ -170,9 +178,9 @@ class Ranking:
         evidence = [compare_errors(other, model)]
         losses, others = (m.split_losses(calibrate=self.calibrate) for m in (model, other))
         if len(losses) >= MIN_SPLITS:
-            error = max(_standard_error(losses - others), binomial_error(0.0, model.weight))
-            evidence.append(gain / error)
-        return sum(evidence) > CLEAR * np.sqrt(len(evidence))
+            error = _standard_error(losses - others) * np.sqrt(model.n_times)
+            evidence.append(gain / max(error, binomial_error(0.0, model.weight)))
+        return bool(sum(evidence) > CLEAR * np.sqrt(len(evidence)))
 
     def standard_error(self, model: Model) -> float:
         """Return the standard error of the score, of accuracies no less than a binomial one."""

@@ -112,9 +112,9 @@ class Selection:
         """Return the number of features of a clearly better model than the best dense one.
 
         Models with fewer features are like the best dense one, like the best RDA, or like the best
-        RDA with one Gaussian per class: noise may hide how many are useful. Those with the number
-        of features of the best of them are improved. If this is accepted, the models of the first
-        stage are tried as well.
+        RDA with one Gaussian per class: noise may hide how many Gaussians are useful. Those with
+        the number of features of the best of them are improved. If this is accepted, the models of
+        the first stage are tried as well.
         """
         self._order_features()
         rda = list(filter(is_rda, dense))

@@ -167,10 +167,10 @@ class StagedSearch:
         return models + self._try([self._vary(base, setting)])
 
     def follow(self, model: Model, rival: Model) -> Model | None:
-        """Try a model like one with more features, from its components; None if it is abandoned.
+        """Try models like one with more features, from its components; return the preferred one.
 
-        It is abandoned if it is clearly worse than the rival. RDA needs less shrinkage the fewer
-        features it has, and no search, so smaller values are tried as well.
+        Models that are clearly worse than the rival are abandoned; None if all are. RDA needs less
+        shrinkage the fewer features it has, and no search, so smaller values are tried as well.
         """
         setting = replace(model.setting, n_features=self.n_features)
         settings = [setting]
@@ -180,6 +180,7 @@ class StagedSearch:
                 for value in RDA_SHRINKAGES
                 if value < float(setting.shrinkage)
             ]
+        self.clock = StageClock(0.0, 1.0, len(settings))
         count = min(model.count, self.rank)
         tried = self._try([self._vary(model, setting, count) for setting in settings], rival)
         return self.ranking.preferred(tried) if tried else None
