@@ -39,8 +39,9 @@ def save_model(
     estimator : fitted OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised, \
 one of `opgd.baselines`, or a Pipeline that ends in one
         Estimator to save. Steps of a Pipeline can be `TableEncoder` and scikit-learn's
-        StandardScaler, MinMaxScaler, RobustScaler, SimpleImputer, PCA, OneHotEncoder,
-        OrdinalEncoder, ColumnTransformer, Pipeline, and FunctionTransformer without a function.
+        StandardScaler, MinMaxScaler, RobustScaler, PowerTransformer with ``standardize=False``,
+        SimpleImputer, PCA, OneHotEncoder, OrdinalEncoder, ColumnTransformer, Pipeline, and
+        FunctionTransformer without a function.
         Subclasses and other estimators cannot be saved, because their code cannot be stored.
     path : str or path-like
         Path of the file, usually with the suffix ``.safetensors``. Its directory must exist.

@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PowerTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -73,6 +74,10 @@ PIPELINES = {
         ),
         "passthrough",
         ReducedRankLDA(),
+    ),
+    "power": (
+        select(SimpleImputer(), PowerTransformer(standardize=False)),
+        OPGDClassifier(1),
     ),
     "by hand": (encode_by_hand(), OPGDClassifier(1)),
     "dense": (

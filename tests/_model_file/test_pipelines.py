@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
     OneHotEncoder,
+    PowerTransformer,
     StandardScaler,
 )
 
@@ -108,6 +109,7 @@ class Subclass(StandardScaler):
         (FunctionTransformer(np.arctan), "FunctionTransformer with func=<ufunc 'arctan'>"),
         (KBinsDiscretizer(2, encode="onehot-dense"), "a step of type KBinsDiscretizer"),
         (Subclass(), "a step of type Subclass"),
+        (PowerTransformer(), "PowerTransformer with standardize=True (supported is standardize=F"),
         (SimpleImputer(add_indicator=True), "SimpleImputer with add_indicator=True"),
         (OneHotEncoder(dtype=np.float32, sparse_output=False), "OneHotEncoder with dtype="),
     ],
@@ -281,7 +283,21 @@ def test_forged_pipelines_are_refused_or_finite(part, tmp_path):
     ],
 )
 def test_forged_steps_are_refused(change, message, tmp_path):
-    contents = read((GOLDEN / "encoder.v3.opgd").read_bytes())
+    refuse("encoder", change, message, tmp_path)
+
+
+@pytest.mark.parametrize("standardize", [True, None])
+def test_transformers_that_standardize_are_refused(standardize, tmp_path):
+    def change(model):
+        model["steps"][0][1]["steps"][0][1]["steps"][1][1]["parameters"].update(
+            standardize=standardize
+        )
+
+    refuse("power", change, "its standardize .PowerTransformer. must be", tmp_path)
+
+
+def refuse(name, change, message, tmp_path):
+    contents = read((GOLDEN / f"{name}.v4.opgd").read_bytes())
     change(contents.model)
     (tmp_path / "model").write_bytes(write(contents))
     with pytest.raises(ModelFileError, match=message):

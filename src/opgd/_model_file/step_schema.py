@@ -16,6 +16,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PowerTransformer,
     RobustScaler,
     StandardScaler,
 )
@@ -71,11 +72,15 @@ NOT_NEEDED = ("memory", "n_jobs", "random_state", "verbose")
 
 @dataclass(frozen=True)
 class StepParts:
-    """A class of steps that can be stored: its parameters and fitted attributes."""
+    """A class of steps that can be stored: its parameters and fitted attributes.
+
+    Parameters in `fixed` must have these values; others need attributes that are not public.
+    """
 
     step: type[Any]
     parameters: dict[str, Field]
     attributes: dict[str, Field] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict)
 
 
 STEPS = {
@@ -119,6 +124,16 @@ STEPS = {
                 "center_": optional(VALUES),
                 "scale_": optional(SCALES),
             },
+        ),
+        StepParts(
+            PowerTransformer,
+            {
+                "method": Choice(("yeo-johnson", "box-cox")),
+                "standardize": Flag(),
+                "copy": Flag(),
+            },
+            {"n_features_in_": NewSize("p"), "lambdas_": VALUES},
+            fixed={"standardize": False},
         ),
         StepParts(
             PCA,
@@ -231,5 +246,8 @@ def check_step(parts: StepParts, parameters: dict[str, Any], fitted: dict[str, A
     needed = set(parts.attributes)
     if not needed <= set(fitted) <= needed | set(COMMON):
         raise InvalidContent(f"its attributes are not those of {name}")
+    for key, value in parts.fixed.items():
+        if parameters.get(key) != value:
+            raise InvalidContent(f"its {key} ({name}) must be {value}")
     check_fields(name, parameters, parts.parameters)
     check_fields(name, fitted, parts.attributes | COMMON)

@@ -86,6 +86,10 @@ def _collect_parameters(
         for key, parameter in inspect.signature(parts.step).parameters.items()
     }
     parameters = {}
+    for key, value in parts.fixed.items():
+        if getattr(step, key) != value:
+            given = str(getattr(step, key))[:100]
+            raise NotStorable(f"{name} with {key}={given} (supported is {key}={value})")
     for key, value in step.get_params(deep=False).items():
         if key in parts.parameters and parts.parameters[key].accepts(value, {}):
             parameters[key] = value
