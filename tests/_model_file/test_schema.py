@@ -91,6 +91,14 @@ def test_errors_state_what_is_expected(tmp_path):
         load_model(tmp_path / "model")
 
 
+def test_parameters_of_later_versions_are_named(tmp_path):
+    contents = read_golden("OPGDClassifier.v4")
+    contents.model["parameters"]["smoothness"] = 0.0
+    (tmp_path / "model").write_bytes(write(contents))
+    with pytest.raises(ModelFileError, match="no parameter 'smoothness' .*; a later version may"):
+        load_model(tmp_path / "model")
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_models_of_all_estimators_come_back_the_same(path, tmp_path):
     model = load_model(path)

@@ -16,6 +16,7 @@ from opgd.baselines import (
     KernelNaiveBayes,
     LikelihoodRatioPursuit,
 )
+from opgd.cli.model_summary import _format_shares
 from opgd.model_file import load_notes, save_model
 from tests.cli.helpers import ACCEPTS_NAN, COLUMNS, WINE, assert_refused, fit, run, run_ok, wine
 
@@ -108,6 +109,11 @@ def test_models_without_gaussians_answer_what_they_can(kind, files):
     done = run("report", "kind.opgd", "new.csv", "-t", "kind", "-o", "r.html")
     assert_refused(done, [kind.__name__, "no axes with Gaussians"])
     assert not Path("r.html").exists()
+
+
+def test_shares_of_a_gain_are_not_minus_zero():
+    shares = _format_shares({"axis_shares": [1.2, -0.001, 0.001, -0.2]})
+    assert shares == " (120%, 0%, < 1%, -20% of the likelihood gain)"
 
 
 def test_notes_of_strangers_are_checked(files):

@@ -280,7 +280,9 @@ def check_parameters(parts: Parts, parameters: dict[str, Any]) -> None:
     unknown = set(parameters) - set(parts.estimator().get_params(deep=False))
     if unknown:
         name = parts.estimator.__name__
-        raise InvalidContent(f"{name} has no parameter {min(unknown)!r} in this version of opgd")
+        raise InvalidContent(
+            f"{name} has no parameter {min(unknown)!r} in this version of opgd; a later version may"
+        )
     for name, declared in PARAMETERS.items():
         if name in parameters and not declared.accepts(parameters[name], {}):
             raise InvalidContent(f"its parameter {name} must be {declared}")

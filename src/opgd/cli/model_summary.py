@@ -187,8 +187,10 @@ def _format_shares(facts: dict[str, Any]) -> str:
     shares = facts.get("axis_shares")
     if not shares:
         return ""
+    from opgd.inspection.text import format_percentage
+
     what = "objective" if "clusters" in facts else "likelihood"
-    percentages = ", ".join(f"{100 * share:.0f}%" for share in shares[:6])
+    percentages = ", ".join(format_percentage(share) for share in shares[:6])
     return f" ({percentages}{', ...' if len(shares) > 6 else ''} of the {what} gain)"
 
 
