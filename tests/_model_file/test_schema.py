@@ -95,7 +95,7 @@ def test_parameters_of_later_versions_are_named(tmp_path):
     contents = read_golden("OPGDClassifier.v4")
     contents.model["parameters"]["smoothness"] = 0.0
     (tmp_path / "model").write_bytes(write(contents))
-    with pytest.raises(ModelFileError, match="no parameter 'smoothness' .*; a later version may"):
+    with pytest.raises(ModelFileError, match=r"no parameter 'smoothness' .*; a later"):
         load_model(tmp_path / "model")
 
 
