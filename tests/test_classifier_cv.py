@@ -500,8 +500,11 @@ def test_scorers_take_weights_if_they_can_and_may_fail(wine):
             raise ValueError("no opinion")
         return estimator.score(X, y)
 
-    with pytest.warns(UserWarning, match="no opinion"):
+    with pytest.warns(UserWarning, match="no opinion") as caught:
         model = OPGDClassifierCV(**SMALL, scoring=broken).fit(X, y)
+    assert len(caught) == 1
+    with pytest.raises(ValueError, match="on every split: multi_class must be in"):
+        OPGDClassifierCV(**SMALL, scoring="roc_auc").fit(X, y)
     table = model.cv_results_
     nan = np.isnan(table["mean_test_score"])
     assert nan.any()

@@ -1,6 +1,5 @@
 """Models on the splits of a cross-validation: fits to training samples, and held-out results."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -55,6 +54,8 @@ class Outcome:
     n_times: float
     """Mean number of splits in which these samples are held out."""
     components: AnyArray | None  # (n_components, n_features), None for all components
+    failure: str = ""
+    """Message of the error that the scorer raised, if it did; the score is then nan."""
 
     @property
     def weight(self) -> float:
@@ -368,12 +369,12 @@ class Fold:
         )
         sums = self.test_engine.sum(evaluate)
         wrong = np.concatenate(sums.wrong)
+        failure = ""
         if self.scorer is None:
             score = METRICS[self.metric].finish(sums.score)
         else:
-            score = self._score_with(
-                self.scorer, self._build_classifier(problem, directions, setting)
-            )
+            model = self._build_classifier(problem, directions, setting)
+            score, failure = self._score_with(self.scorer, model)
         components = problem.coordinates.components(directions)
         return Outcome(
             setting,
@@ -390,6 +391,7 @@ class Fold:
             self.test_weights,
             float(self.test_times.mean()),
             None if setting.end == "rda" else components,
+            failure,
         )
 
     def _build_classifier(
@@ -411,16 +413,13 @@ class Fold:
         model._store(describe_gaussians(problem, directions) | attributes)
         return model
 
-    def _score_with(self, scorer: Callable[..., float], model: OPGDClassifier) -> float:
-        """Return the score of a model, or nan with a warning if the scorer fails."""
+    def _score_with(self, scorer: Callable[..., float], model: OPGDClassifier) -> tuple[float, str]:
+        """Return the score of a model, nan if the scorer fails, and the message of the error."""
         test = self.test
         try:
-            return float(scorer(model, test.X, test.classes[test.codes], **test.metadata))
+            return float(scorer(model, test.X, test.classes[test.codes], **test.metadata)), ""
         except (TypeError, ValueError) as error:
-            warnings.warn(
-                f"The scorer failed, so the score is nan: {error}", UserWarning, stacklevel=2
-            )
-            return float("nan")
+            return float("nan"), str(error) or type(error).__name__
 
 
 def _has_stalled(path: list[Outcome]) -> bool:

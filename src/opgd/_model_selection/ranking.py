@@ -51,6 +51,11 @@ class Model:
         return sum(outcome.weight for outcome in self.outcomes)
 
     @property
+    def failures(self) -> list[str]:
+        """Return the messages of the scorer, of the splits on which it failed."""
+        return [outcome.failure for outcome in self.outcomes if outcome.failure]
+
+    @property
     def n_times(self) -> float:
         """Return how often a sample is held out, on average over the samples of all splits."""
         n_held_out = [len(outcome.wrong) for outcome in self.outcomes]

@@ -208,8 +208,17 @@ class Selection:
             outcomes.append(path)
             self.on_step()
             self.current.count_done(1 / len(self.folds))
+        self._check_scorer(outcomes)
         n = len(which)
         return [outcomes[k * n : (k + 1) * n] for k in range(len(requests))]
+
+    def _check_scorer(self, paths: list[list[Outcome]]) -> None:
+        """Raise ValueError if the scorer failed for all of the first models, for one reason."""
+        failures = {outcome.failure for path in paths for outcome in path}
+        if not self.models and len(failures) == 1 and (failure := failures.pop()):
+            raise ValueError(
+                f"The scorer failed on every split: {failure} Pass a `scoring` for these classes."
+            )
 
     def _show(self, fraction: float) -> None:
         begin, end = self.span
