@@ -201,7 +201,8 @@ class OPGDClassifierCV(
         with the smallest error is selected, and evaluated on the samples that were not drawn; this
         is the mean of these errors, or the error of the selected model if that is larger. Samples
         are resampled one by one, also if `groups` were passed, and models with fewer features
-        take part even if all features are kept.
+        take part even if all features are kept. With `class_weight` or `sample_weight` it is a
+        weighted error rate, as are all errors and log-losses of the selection.
     temperature_ : float
         Temperature by which log joint densities are divided; 1 if ``calibrate=False``.
     background_ : float
@@ -351,6 +352,11 @@ class OPGDClassifierCV(
                 "Every candidate scored NaN or infinity on at least one split; check that every "
                 "split contains all classes and that `scoring` suits the problem."
             )
+        if failures := [message for model in models for message in model.failures]:
+            warn_caller(
+                f"The scorer failed for some models, whose scores are nan: {failures[0]}",
+                UserWarning,
+            )
         candidates = [m for m in models if m.setting.n_features == n_selected]
         best = models.index(ranking.preferred(candidates, self.rule))
         components = self._best_components(table, best, models[best])
@@ -429,6 +435,7 @@ class OPGDClassifierCV(
             background=self.background_,
             calibrated=self.calibrate,
             compares_sizes=sizes is not None and len(sizes["selected"]) > 1,
+            class_weighted=self.class_weight is not None,
         )
 
     def get_metadata_routing(self) -> MetadataRouter:

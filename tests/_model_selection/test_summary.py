@@ -49,6 +49,13 @@ def test_summary_has_the_numbers_of_the_table(model):
     assert summary.n_models == len(table["params"])
 
 
+def test_weighted_errors_are_labeled():
+    X, y = load_iris(return_X_y=True)
+    weighted = OPGDClassifierCV(1, class_weight={0: 2}, **FAST).fit(X, y)
+    assert "corrected for the selection, weighted by class" in str(weighted.summary_)
+    assert "weighted" not in str(weighted.set_params(class_weight=None).summary_)
+
+
 def test_every_number_of_components_has_its_lowest_error(model):
     table = model.cv_results_
     sizes = np.array([params.get("sparsity") for params in table["params"]])

@@ -30,6 +30,29 @@ from tests.cli.helpers import (
 )
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [([], 2 / 3), (["--class-weight", "balanced"], 2 / 3), (["--weights", "w"], 0.5)],
+)
+def test_errors_of_a_selection_and_of_the_largest_class_have_the_same_weights(
+    options, error, files
+):
+    table = pd.read_csv("train.csv")
+    kinds = table["kind"].value_counts()
+    table = pd.concat([table[table["kind"] == kind].head(kinds.min()) for kind in kinds.index])
+    table["w"] = np.where(table["kind"] == kinds.index[0], 2, 1)
+    table.to_csv("balanced.csv", index=False)
+    quick = ["--axes", "1,2", "--shrinkage", "0.1", "--ridge", "0.1", "--subclasses", "1"]
+    done = run_ok(
+        *["fit", "balanced.csv", "-t", "kind", "-o", "own.opgd", "--json", "--cv", "3"],
+        *["--ignore", "w"] * (options != ["--weights", "w"]),
+        *[*quick, *options],
+    )
+    training = json.loads(done.out)["training"]
+    assert training["largest_class_error"] == pytest.approx(error)
+    assert training["estimated_by"].endswith(", weighted") == bool(options)
+
+
 def test_weights_and_groups(files):
     table = wine(w=1.0 + (WINE.target == 0), g=np.arange(178) % 6)
     table.to_csv("own.csv", index=False)
@@ -185,6 +208,8 @@ def test_rule_selects_the_simplest_model_within_one_standard_error(files):
     common = ["fit", "train.csv", "-t", "kind", "--cv", 3, "--subclasses", 1, "--json"]
     best = json.loads(run_ok(*common, "-o", "best.opgd").out)
     simplest = json.loads(run_ok(*common, "--rule", "one-se", "-o", "one.opgd").out)
+    same = json.loads(run_ok(*common, "--rule", "one_se", "-o", "same.opgd").out)  # as in Python
+    assert same["method"] == simplest["method"]
     assert simplest["method"] == best["selection"]["one_se"]
 
 

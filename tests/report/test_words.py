@@ -10,6 +10,7 @@ from opgd.report.usual import OURS
 from opgd.report.words import (
     describe_comparison,
     describe_missed,
+    describe_performance,
     describe_reason,
     describe_row_names,
     describe_unlisted,
@@ -101,6 +102,14 @@ def test_a_class_that_the_model_misses_is_named(found, source, words):
     assert (f"class yes are not listed: the model finds {found} of its 12" in unlisted) == bool(
         words
     )
+
+
+def test_weighted_errors_are_no_shares_of_rows():
+    evaluation = evaluate_counts((90, 4), (90, 10), "cv")
+    optimistic = "this is optimistic: 21.3% of new rows are expected to be misclassified."
+    assert describe_performance(evaluation, 0.213)[-1].endswith(optimistic)
+    weighted = describe_performance(evaluation, 0.213, class_weighted=True)
+    assert weighted[-1].endswith("this is optimistic.")
 
 
 def test_few_of_many_missed_classes_are_named():

@@ -57,6 +57,8 @@ class SelectionSummary:
         Number of models that were compared on all splits, and of splits.
     temperature, background : float
         Calibration of the probabilities.
+    class_weighted : bool
+        Whether errors and log-losses are weighted by `class_weight`.
     """
 
     selected: Candidate
@@ -71,6 +73,7 @@ class SelectionSummary:
     n_splits: int
     temperature: float
     background: float
+    class_weighted: bool = False
 
     @property
     def model(self) -> str:
@@ -104,6 +107,7 @@ class SelectionSummary:
         calibration = f"temperature {self.temperature:.3g}, background {self.background:.2g}"
         error = f"{_format_number(best.error, best.standard_error)} on held-out samples"
         corrected = f"{self.corrected_error:.3f} corrected for the selection"
+        corrected += ", weighted by class" if self.class_weighted else ""
         splits = f"{self.n_splits} split{'s' if self.n_splits != 1 else ''}"
         return [
             ("model", self.model),
@@ -193,6 +197,7 @@ def summarize_selection(
     background: float,
     calibrated: bool,
     compares_sizes: bool,
+    class_weighted: bool = False,
 ) -> SelectionSummary:
     """Return the summary of a selection from its `cv_results_`.
 
@@ -242,6 +247,7 @@ def summarize_selection(
         n_splits,
         temperature,
         background,
+        class_weighted,
     )
 
 

@@ -38,10 +38,11 @@ def _list_selection(estimator: Any) -> list[tuple[str, str]]:
     scoring = estimator.scoring
     scorer = f" ({scoring})" if isinstance(scoring, str) else ""
     selection = estimator.summary_
+    weighted = ", weighted by class" if selection.class_weighted else ""
     facts = [
         ("Settings selected by cross-validation", settings[:MAX_VALUE_LENGTH]),
-        (f"Score of these settings{scorer}", f"{estimator.best_score_:.3f}"),
-        ("Expected error on new rows", f"{selection.corrected_error:.1%}"),
+        (f"Score of these settings{scorer}{weighted}", f"{estimator.best_score_:.3f}"),
+        (f"Expected error on new rows{weighted}", f"{selection.corrected_error:.1%}"),
     ]
     if len(estimator.components_) > 1:
         facts.append(("Fewer axes", selection.trade_off))

@@ -315,7 +315,8 @@ def _describe_performance(performance: Performance, model: Any, groups: list[str
     if evaluation is None:
         return []
     corrected = getattr(model, "corrected_error_", None)
-    sentences = words.describe_performance(evaluation, corrected)
+    class_weighted = getattr(model, "class_weight", None) is not None
+    sentences = words.describe_performance(evaluation, corrected, class_weighted=class_weighted)
     sentences.append(words.describe_missed(evaluation, groups))
     if performance.methods:
         sentences.append(words.describe_comparison(performance.methods, evaluation.n_rows))

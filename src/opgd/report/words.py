@@ -98,10 +98,13 @@ def describe_row_names(names: list[str] | None, n_rows: int) -> str:
     )
 
 
-def describe_performance(evaluation: Evaluation, corrected_error: float | None = None) -> list[str]:
+def describe_performance(
+    evaluation: Evaluation, corrected_error: float | None = None, *, class_weighted: bool = False
+) -> list[str]:
     """Return how good the predictions are, and how they were tested.
 
-    `corrected_error` is that of a model that was selected by cross-validation.
+    `corrected_error` is that of a model that was selected by cross-validation. If it is weighted by
+    class, it is no share of rows.
     """
     n, error = evaluation.n_rows, evaluation.error
     tested = {
@@ -114,11 +117,14 @@ def describe_performance(evaluation: Evaluation, corrected_error: float | None =
     often = "no row" if not wrong else f"{count(wrong, 'row')}, about 1 in {round(1 / error)},"
     verb = "is" if wrong <= 1 else "are"
     sentences = [f"Tested on {tested}: {often} {verb} misclassified."]
-    if evaluation.source == "cv" and corrected_error is not None and corrected_error > error:
-        sentences.append(
-            f"The model was selected on these rows, so this is optimistic: "
-            f"{corrected_error:.1%} of new rows are expected to be misclassified."
-        )
+    if evaluation.source == "cv" and corrected_error is not None:
+        optimistic = "The model was selected on these rows, so this is optimistic"
+        if class_weighted:
+            sentences.append(f"{optimistic}.")
+        elif corrected_error > error:
+            sentences.append(
+                f"{optimistic}: {corrected_error:.1%} of new rows are expected to be misclassified."
+            )
     if evaluation.source == "training":
         sentences.append(f"This is optimistic: {evaluation.note}.")
     return sentences

@@ -50,7 +50,7 @@ def demo(
         model.fit(X, y)
     models = {"OPGD": model, "LDA": LinearDiscriminantAnalysis().fit(X, y)}
     evaluations = [_evaluate(name, fitted, X_test, y_test) for name, fitted in models.items()]
-    notes = summarize_training(model, "label", y) | get_search_error(model)
+    notes = summarize_training(model, "label", y) | get_search_error(model, y)
     save_model(model, paths["model"], notes={"training": notes}, overwrite=force)
     with terminal.show_progress("writing the report"):
         write_report(

@@ -211,12 +211,13 @@ class Settings:
         from opgd import OPGDClassifier, OPGDClassifierCV
 
         values = self._parse_values()
-        if self.scoring not in SCORES:
+        scores, rules = (table | {v: v for v in table.values()} for table in (SCORES, RULES))
+        if self.scoring not in scores:
             names = ", ".join(SCORES)
             raise BadInput(f"--scoring must be one of {names}; got {quote(self.scoring)}.")
         if self.class_weight not in (None, "balanced"):
             raise BadInput(f"--class-weight must be balanced, got {quote(self.class_weight)}.")
-        if self.rule not in RULES:
+        if self.rule not in rules:
             raise BadInput(f"--rule must be best or one-se, got {quote(self.rule)}.")
         if self._is_selection(values):
             grid: Any = {key: tuple(candidates) for key, candidates in values.items()}
@@ -226,8 +227,8 @@ class Settings:
                 **grid,
                 class_weight=self.class_weight,
                 cv=self.cv,
-                scoring=SCORES[self.scoring],
-                rule=RULES[self.rule],
+                scoring=scores[self.scoring],
+                rule=rules[self.rule],
                 n_jobs=self.jobs,
                 random_state=self.seed,
             )
@@ -256,7 +257,10 @@ class Settings:
         if training.sample is not None:
             with terminal.show_progress("fitting the selected model to all rows"):
                 estimator.refit(training.X, training.y, sample_weight=training.weights)
-        return _name_sample(get_search_error(estimator, sample.groups is not None), training)
+        error = get_search_error(
+            estimator, sample.y, sample.weights, grouped=sample.groups is not None
+        )
+        return _name_sample(error, training)
 
     def _select(self, estimator: Any, training: "Training", terminal: Terminal) -> None:
         """Select settings by cross-validation."""
