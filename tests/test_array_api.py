@@ -100,7 +100,7 @@ def test_results_are_those_of_numpy_in_the_library_of_the_input(wine, name):
 
 
 @inside
-@pytest.mark.filterwarnings("ignore:Loadings are shared among collinear columns")
+@pytest.mark.filterwarnings("ignore:Loadings are shared between collinear columns")
 @pytest.mark.parametrize("name", MODELS)
 def test_checks_of_scikit_learn(name):
     # in a pipeline, because the attributes of a model are NumPy arrays, wherever its samples are

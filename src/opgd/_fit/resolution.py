@@ -2,8 +2,8 @@
 
 A Gaussian can have a density without bound at a value that many samples share, and along the
 rounding error of a feature that is a sum of others. So covariances get a lower bound from the
-spacing of the values. Features in which nearly all samples have the same value, and directions that
-vary by no more than rounding explains, are left out.
+spacing of the values. Features in which most samples have the same value (about 80 % or more), and
+directions that vary by no more than rounding explains, are left out.
 """
 
 from dataclasses import dataclass, replace
@@ -118,8 +118,9 @@ def describe_resolution(
     notes = []
     if len(rare):
         notes.append(
-            "Nearly all samples have the same value in these columns, which are not used for "
-            f"clustering: {list_names([names[j] for j in rare], n_all=len(names))}"
+            "Columns in which about 80 % of the samples or more have the same value are not used "
+            f"for clustering: {list_names([names[j] for j in rare], n_all=len(names))}"
+            f"{_name_sources(_find_sources([names[j] for j in rare]))}"
         )
     if len(residual):
         notes.append(
@@ -133,27 +134,31 @@ def describe_resolution(
         notes.append(
             f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
             "half the spacing of the values wide there; drop columns that are categories or "
-            f"codes{_describe_sources([names[j] for j in used])}"
+            f"codes{_name_sources(sources := _find_sources([names[j] for j in used]))}"
         )
+        if sources:
+            notes[-1] += (
+                f". To leave one out, pass TableEncoder(kinds={{{sources[0]!r}: 'ignore'}}), or "
+                f"--as {sources[0]}=ignore on the command line"
+            )
     return notes
 
 
-def _describe_sources(names: list[str]) -> str:
-    """Return a sentence on the columns of a table that were encoded as these features, if any."""
+def _find_sources(names: list[str]) -> list[str]:
+    """Return the columns of a table that were encoded as these features, if any."""
     found = [find_source(name.strip("'\"")) for name in names]
-    sources = list(dict.fromkeys(source for source in found if source is not None))
+    return list(dict.fromkeys(source for source in found if source is not None))
+
+
+def _name_sources(sources: list[str]) -> str:
+    """Return a sentence on the columns of a table."""
     if not sources:
         return ""
-    listed = list_names([repr(source) for source in sources])
-    return (
-        f". Source columns in the table: {listed}. To leave one out, pass "
-        f"TableEncoder(kinds={{{sources[0]!r}: 'ignore'}}), or --as {sources[0]}=ignore on the "
-        "command line"
-    )
+    return f". Source columns in the table: {list_names([repr(source) for source in sources])}"
 
 
 def leave_out_rare_values(frame: Frame, resolution: Resolution) -> Frame:
-    """Leave out features in which nearly all samples have the same value, unless all are."""
+    """Leave out features in which most samples have the same value, unless all are."""
     rare = resolution.rare(frame)
     used = np.setdiff1d(np.arange(len(frame.scale)), np.union1d(frame.constant, rare))
     if not len(rare) or not len(used):
