@@ -78,6 +78,12 @@ def test_matrix_dict_and_frame_are_the_same(wine):
         np.testing.assert_array_equal(model.predict(X, costs=costs), expected)
 
 
+@pytest.mark.parametrize("costs", [{("ill", "well"): -10}, [[2, 1], [1, 0]]])
+def test_errors_that_cost_less_than_correct_predictions_are_reported(costs):
+    with pytest.warns(DataWarning, match="Predicting 'well' where 'ill' is true costs .*, less"):
+        mean_cost(["ill", "well"], ["ill", "well"], costs=costs)
+
+
 @pytest.mark.parametrize("estimator", [OPGDClassifier(), ReducedRankLDA(), KernelNaiveBayes()])
 def test_equal_costs_change_nothing(estimator, wine):
     X, y = wine

@@ -270,6 +270,14 @@ def test_numbers_with_other_text_are_reported(word, value):
         assert TableEncoder().fit(table).summary_["x"].outputs == []
 
 
+@pytest.mark.parametrize("form", ["{:02d}:{:02d}", "{}:{:02d}:00", "{}:{:02d} AM"])
+def test_times_without_dates_are_reported(form):
+    words = [form.format(i // 60, i % 60) for i in range(0, 720, 7)]
+    table = pd.DataFrame({"x": words, "number": np.arange(len(words)) ** 2.0})
+    with pytest.warns(DataWarning, match=f"dropped .* times such as {words[0]!r}. Convert them"):
+        assert TableEncoder().fit(table).summary_["x"].outputs == []
+
+
 @pytest.mark.parametrize("word", ["INV-{}", "BMW {}", "{}-A{}", "{}/{}"])
 def test_identifiers_with_numbers_are_not_reported(word):
     words = [word.format(i * i + 118, i) for i in range(60)]

@@ -102,6 +102,17 @@ def test_threshold_of_two_classes_has_the_least_expected_cost(rng):
     assert curve.x[np.argmin(curve.costs)] == pytest.approx(1 / 5, abs=0.05)
 
 
+@pytest.mark.parametrize(("cost", "n_lines"), [(1, 1), (4, 2)])
+def test_equal_thresholds_are_drawn_once(cost, n_lines, rng):
+    p = rng.random(50)
+    y = np.where(p > 0.5, "ill", "absent")
+    display = CostDisplay.from_predictions(
+        y, np.column_stack([1 - p, p]), ["absent", "ill"], costs={("ill", "absent"): cost}
+    )
+    labels = [text.get_text() for text in display.figure_.axes[1].get_legend().get_texts()]
+    assert sum("threshold" in label for label in labels) == n_lines
+
+
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
 def test_missing_values_of_arrays_and_frames(missing):
     values = np.array([[1, missing, 3], [1, missing, 3], [1, 2, 3], [missing, missing, 3]], object)

@@ -23,6 +23,7 @@ from opgd._tables.text_dates import (
     DAY_FIRST,
     MONTH_FIRST,
     describe_ambiguity,
+    find_clock_time,
     find_date_format,
     is_ambiguous,
 )
@@ -314,6 +315,11 @@ def _describe_dropped(name: str, cells: WordCells, kind: str) -> str:
     """Return a note on dropped text if many of its cells are numbers or dates."""
     column = _find_parser(name, cells, REPORTED_SHARE)
     if column is None:
+        if time := find_clock_time(cells.words, cells.count_words()):
+            return (
+                f"Column {name!r} was dropped as {kind}, although its cells are times such as "
+                f"{quote(time)}. Convert them to dates with times, or to hours, to use the column."
+            )
         text, example = find_common_text(cells.words, cells.count_words())
         return text and (
             f"Column {name!r} was dropped as {kind}, although its cells are numbers with "

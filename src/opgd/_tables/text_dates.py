@@ -27,6 +27,8 @@ FORMATS = {
 MONTH_FIRST, DAY_FIRST = "month/day/year", "day/month/year"
 SHAPE = re.compile(r"\d{1,4}[-/. ].*\d|[A-Za-z]{3} \d{1,2}, \d{4}", re.ASCII)
 TIME = re.compile(r"^(.*\d{4})[ T](\d{1,2}:\d{2}(?::\d{2})?)$", re.ASCII)
+CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?(?: ?[AaPp][Mm])?", re.ASCII)
+"""A time without a date, or a duration."""
 EPOCH = datetime(1970, 1, 1)
 
 
@@ -51,6 +53,15 @@ def parse_date(word: str, name: str) -> float:
     except ValueError:
         return np.nan
     return float((moment.replace(tzinfo=None) - EPOCH) / timedelta(days=1))
+
+
+def find_clock_time(words: list[str], counts: IntArray, min_share: float = MIN_SHARE) -> str:
+    """Return an example if at least a share of the cells are times without dates, else ""."""
+    matches = np.array([CLOCK.fullmatch(word) is not None for word in words])
+    expected = counts * ~is_missing_number(words)
+    if not expected @ matches >= min_share * expected.sum() > 0:
+        return ""
+    return words[int(np.argmax(matches))]
 
 
 def parse_dates(words: list[str], name: str) -> FloatArray:

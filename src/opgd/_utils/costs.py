@@ -92,8 +92,23 @@ def check_costs(costs: Any, classes: AnyArray) -> FloatArray:
 
     None means 1 for each error. A dict has pairs of labels (true, predicted) as keys; pairs that
     are missing cost 1, and correct predictions 0. A data frame has true labels as its index and
-    predicted labels as its columns.
+    predicted labels as its columns. Warn if an error costs less than the correct prediction.
     """
+    values = _read_costs(costs, classes)
+    gains = values < np.diag(values)[:, None]
+    if np.any(gains):
+        i, j = np.argwhere(gains)[0]
+        true, predicted = classes.tolist()[i], classes.tolist()[j]
+        warn_caller(
+            f"Predicting {predicted!r} where {true!r} is true costs {values[i, j]:g}, less than "
+            f"the correct prediction ({values[i, i]:g}). Costs of errors are usually positive.",
+            DataWarning,
+        )
+    return values
+
+
+def _read_costs(costs: Any, classes: AnyArray) -> FloatArray:
+    """Return the costs as a matrix, (K, K)."""
     n_classes = len(classes)
     values = 1.0 - np.eye(n_classes)
     if costs is None:

@@ -144,14 +144,13 @@ class CostDisplay(PanelsDisplay):
         if curve is None:
             return
         ax.plot(curve.x, curve.costs, color=COLORS[0])
-        for threshold, line, color in (
-            (0.5, ":", theme.line),
-            (self.curves.threshold, "--", theme.ink),
-        ):
-            if threshold is not None:
-                cost = float(np.interp(threshold, curve.x, curve.costs))
-                label = f"threshold {threshold:.3g} (cost {cost:.3g})"
-                ax.axvline(threshold, color=color, linestyle=line, linewidth=1, label=label)
+        lines = {0.5: (":", theme.line)}
+        if self.curves.threshold is not None:  # 0.5 if all errors cost the same
+            lines[self.curves.threshold] = ("--", theme.ink)
+        for threshold, (line, color) in lines.items():
+            cost = float(np.interp(threshold, curve.x, curve.costs))
+            label = f"threshold {threshold:.3g} (cost {cost:.3g})"
+            ax.axvline(threshold, color=color, linestyle=line, linewidth=1, label=label)
         ax.set_xlim(0, 1)
         name = format_names(self.classes[1:].tolist())[0]
         ax.set_xlabel(f"threshold of the probability of {name}")
