@@ -6,7 +6,8 @@ Ratios within one run depend less on the machine than seconds do, but still depe
 processor with fast memory needs less time for the products of large matrices, with which the kernel
 is compared. So the sections are measured here twice, with the package and the benchmarks of the
 base and with those of this folder. A ratio that is a given factor worse than that of the base is a
-regression. The committed ratios, measured on another machine, are printed beside them.
+regression if a second measurement of both confirms it; so is a bound of the section that only this
+folder exceeds. The committed ratios, measured on another machine, are printed beside them.
 
 The output is saved in build/benchmarks and build/base-benchmarks.
 """
@@ -92,23 +93,40 @@ def compare(sections: Sequence[str], fresh: Path, base: Path, factor: float) -> 
     return int(n_failed > 0) if n_compared else 2
 
 
-def measure(tree: Path, section: str, folder: Path) -> None:
+def measure(tree: Path, section: str, folder: Path) -> bool:
     """Run a section with the package and the benchmarks of a tree; save its output in a folder.
 
-    A section that is over its own bound is not an error here: `make bench` checks bounds.
+    Return whether it is within its own bounds.
     """
     (folder / f"{section}.txt").unlink(missing_ok=True)
     command = [sys.executable, "-m", "benchmarks", section, "--save", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(tree / "src")}  # before the installed package
-    subprocess.run(command, cwd=tree, env=environment, check=False)
+    return subprocess.run(command, cwd=tree, env=environment, check=False).returncode == 0
+
+
+def measure_and_compare(section: str, tree: Path, base: Path, fresh: Path, factor: float) -> int:
+    """Measure a section with the base and with this folder; return the code of `compare`.
+
+    It is 1 as well if only this folder exceeds a bound of the section.
+    """
+    is_base_within = measure(tree, section, base)
+    is_within = measure(ROOT, section, fresh)
+    code = compare([section], fresh, base, factor)
+    if is_base_within and not is_within:
+        print(f"{section}: over its bounds, which the base is not")
+        return code or 1
+    return code
 
 
 def extract(commit: str, folder: Path) -> None:
     """Write the files of a commit into a folder; raise ValueError if that is not possible."""
     if not (ROOT / ".git").exists():
         raise ValueError(f"{ROOT} is not a git repository.")
-    command = ["git", "-C", str(ROOT), "archive", "--format=tar", commit]
+    git = ["git", "-C", str(ROOT)]
+    resolve = [*git, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}"]
     try:
+        found = subprocess.run(resolve, capture_output=True, check=True).stdout.decode().strip()
+        command = [*git, "archive", "--format=tar", found]
         archive = subprocess.run(command, capture_output=True, check=True).stdout
     except FileNotFoundError:
         raise ValueError("git is not installed.") from None
@@ -132,11 +150,15 @@ def main() -> int:
         except ValueError as error:
             print(f"cannot read the commit {given.base!r}: {error}", file=sys.stderr)
             return 2
+        codes = []
         for section in given.sections:
-            measure(Path(folder), section, base)
-    for section in given.sections:
-        measure(ROOT, section, fresh)
-    return compare(given.sections, fresh, base, given.factor)
+            arguments = section, Path(folder), base, fresh, given.factor
+            code = measure_and_compare(*arguments)
+            if code:
+                print(f"{section}: measured again")
+                code = measure_and_compare(*arguments)
+            codes.append(code)
+    return max(codes)
 
 
 if __name__ == "__main__":

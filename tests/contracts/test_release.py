@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -170,6 +171,7 @@ def test_ratios_that_are_no_longer_measured_fail(tmp_path, capsys):
     assert compare(["kernel"], fresh, tmp_path, 1.3) == 2
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_commit_is_measured_with_its_own_files(tmp_path, monkeypatch, capfd):
     tool = load_tool("compare_benchmarks")
     for package in ("benchmarks", "src/opgd"):
@@ -177,10 +179,14 @@ def test_a_commit_is_measured_with_its_own_files(tmp_path, monkeypatch, capfd):
     script = (
         "import pathlib, sys, opgd; pathlib.Path(sys.argv[-1]).mkdir(parents=True, exist_ok=True)"
     )
-    script += "; pathlib.Path(sys.argv[-1], sys.argv[1] + '.txt').write_text(opgd.table)"
+    script += "; path = pathlib.Path(sys.argv[-1], sys.argv[1] + '.txt')"
+    script += "; path.write_text(opgd.table, encoding='utf-8')"
     (tmp_path / "benchmarks/__main__.py").write_text(script, encoding="utf-8")
     module = tmp_path / "src/opgd/__init__.py"
     module.write_text(f"table = {TABLE.format('0.80', 1.6)!r}", encoding="utf-8")
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)  # hooks and rebases name another repository
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e@example.org"]
     for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Base"]):
         subprocess.run([*git, *command], check=True)
@@ -194,6 +200,23 @@ def test_a_commit_is_measured_with_its_own_files(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(sys, "argv", ["compare_benchmarks.py", "kernel", "--base", "nowhere"])
     assert tool.main() == 2
     assert "cannot read the commit 'nowhere'" in capfd.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["compare_benchmarks.py", "kernel", "--base=--list"])
+    assert tool.main() == 2
+
+
+@pytest.mark.parametrize(("base", "here", "code"), [(0, 0, 0), (0, 1, 1), (1, 1, 0), (1, 0, 0)])
+def test_bounds_that_only_this_folder_exceeds_fail(base, here, code, tmp_path, monkeypatch):
+    tool = load_tool("compare_benchmarks")
+    codes = {tmp_path: base, ROOT: here}
+
+    def run(command, cwd, **_):
+        Path(command[-1]).mkdir(exist_ok=True)
+        (Path(command[-1]) / "kernel.txt").write_text(TABLE.format("0.80", 1.6), "utf-8")
+        return subprocess.CompletedProcess(command, codes[cwd])
+
+    monkeypatch.setattr(tool.subprocess, "run", run)
+    folders = tmp_path / "base", tmp_path / "fresh"
+    assert tool.measure_and_compare("kernel", tmp_path, *folders, 1.2) == code
 
 
 def test_committed_benchmarks_have_ratios():
