@@ -121,9 +121,10 @@ class OPGDClassifierCV(
         How many features to use. A float is the share of features that are removed, an int the
         number of features that are kept; see `OPGDClassifier`. None tries models like the best ones
         with fewer and fewer features, but no fewer than the largest given `n_components`, and
-        removes features only if this is clearly better: neither score nor log-loss are worse, and
-        the decrease in the number of errors, in standard deviations, and that in log-loss, in
-        standard errors over the splits, exceed 2.1 together. A simpler model with as few features
+        removes features only if this is clearly better: the log-loss is lower, the score is not
+        worse, and the decrease in the number of errors, in standard deviations, and that in
+        log-loss, in standard errors over the splits, exceed 2.1 together; with fewer than three
+        splits, that in the number of errors exceeds 1.5. A simpler model with as few features
         may then be selected if it is as good. "auto" tries about 1.4 times as many features each
         time, from one to all, with inexpensive models and one like the best model with all
         features, then numbers near the selected one. Of these, or of several numbers that are

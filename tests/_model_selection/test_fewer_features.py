@@ -160,9 +160,9 @@ def make_model(losses, n_wrong=0, n_times=1.0):
     """
     wrong = np.arange(50 * len(losses)) < n_wrong
     return SimpleNamespace(
-        weight=float(len(wrong)),
+        weight=len(wrong) / n_times,
         n_times=n_times,
-        weights=np.ones(len(wrong)),
+        weights=np.full(len(wrong), 1 / n_times),
         wrong=wrong,
         loss=float(np.mean(losses)),
         outcomes=[SimpleNamespace(score=1 - part.mean()) for part in np.split(wrong, len(losses))],
@@ -219,12 +219,19 @@ def test_a_model_is_clearly_better_by_errors_and_log_losses_together(
     assert Ranking().is_clearly_better(new, old) == better
 
 
-def test_repeated_splits_are_no_further_evidence():
-    new, old = [0.2, 0.3, 0.4], [0.2, 0.4, 0.6]
-    repeated = (make_model(8 * losses, 20, 8.0) for losses in (new, old))
-    assert not Ranking().is_clearly_better(*repeated)
-    more_samples = (make_model(8 * losses, 20) for losses in (new, old))
-    assert Ranking().is_clearly_better(*more_samples)
+@pytest.mark.parametrize("n_times", [1, 2, 8, 100])
+@pytest.mark.parametrize(
+    ("others", "better"),
+    [
+        ([0.35, 0.59, 0.42], True),  # 2.17 standard errors
+        ([0.35, 0.60, 0.42], False),  # 2.10
+        ([0.40, 0.41], False),  # two splits, and as many errors
+    ],
+)
+def test_repeated_splits_are_no_further_evidence(others, better, n_times):
+    losses = [[0.3] * len(others), others]
+    new, old = (make_model(n_times * values, 20 * n_times, n_times) for values in losses)
+    assert Ranking().is_clearly_better(new, old) == better
 
 
 def test_errors_are_compared_on_samples_that_one_model_misclassifies():

@@ -500,7 +500,7 @@ def test_a_constant_column_is_named_and_changes_nothing(baseline, iris):
 @EVERY
 def test_a_duplicate_column_is_named(baseline, iris):
     X, y = np.column_stack([iris[0], iris[0][:, 1]]), iris[1]
-    with pytest.warns(DataWarning, match=r"collinear columns .*column [14]\."):
+    with pytest.warns(DataWarning, match=r"collinear columns; .*column [14]\."):
         model = clone(baseline).fit(X, y)
     assert model.score(X, y) > 0.95
     assert_usable(model, X)

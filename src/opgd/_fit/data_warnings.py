@@ -32,7 +32,7 @@ def warn_about_data(
         notes.append(f"Loadings are zero for constant columns: {_list(columns, constant)}")
     if len(frame.collinear):
         notes.append(
-            "Loadings are shared between collinear columns. Linear combinations of the others: "
+            "Loadings are shared between collinear columns; linear combinations of the others are "
             f"{_list(columns, frame.collinear)}"
         )
     if problem.within_borrowed > 0:

@@ -51,8 +51,8 @@ class Outcome:
     losses: FloatArray  # sums of log-losses by temperature and share of the background
     raw_loss: float  # sum of log-losses without calibration
     weights: FloatArray  # (n,), of the held-out samples
-    n_times: float
-    """Mean number of splits in which these samples are held out."""
+    n_distinct: float
+    """Number of held-out samples, each divided by how often it is held out."""
     components: AnyArray | None  # (n_components, n_features), None for all components
     failure: str = ""
     """Message of the error that the scorer raised, if it did; the score is then nan."""
@@ -389,7 +389,7 @@ class Fold:
             sums.losses,
             sums.raw_loss,
             self.test_weights,
-            float(self.test_times.mean()),
+            float(np.sum(1 / self.test_times)),
             None if setting.end == "rda" else components,
             failure,
         )

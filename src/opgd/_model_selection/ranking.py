@@ -57,9 +57,8 @@ class Model:
 
     @property
     def n_times(self) -> float:
-        """Return how often a sample is held out, on average over the samples of all splits."""
-        n_held_out = [len(outcome.wrong) for outcome in self.outcomes]
-        return float(np.average([o.n_times for o in self.outcomes], weights=n_held_out))
+        """Return the mean number of splits in which a sample is held out."""
+        return len(self.wrong) / sum(outcome.n_distinct for outcome in self.outcomes)
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -174,16 +173,17 @@ class Ranking:
         standard deviations, is added to that in log-loss, in standard errors over the splits; the
         sum is divided by the root of two, as if both were independent. The standard error has a
         lower bound, that of a share near zero. It is not estimated from fewer than three splits:
-        the number of errors then decides alone. Splits that hold out samples several times are
-        counted as the number of splits that would hold them out once.
+        the number of errors then decides alone. Splits that hold out samples several times count as
+        the number of splits that would hold them out once.
         """
         gain = self.loss(other) - self.loss(model)
         if self.score(model) < self.score(other) or not gain > 0:
             return False
         evidence = [compare_errors(other, model)]
         losses, others = (m.split_losses(calibrate=self.calibrate) for m in (model, other))
-        if len(losses) >= MIN_SPLITS:
-            error = _standard_error(losses - others) * np.sqrt(model.n_times)
+        n_splits = len(losses) / model.n_times
+        if n_splits >= MIN_SPLITS:
+            error = float((losses - others).std() / np.sqrt(n_splits - 1))
             evidence.append(gain / max(error, binomial_error(0.0, model.weight)))
         return bool(sum(evidence) > CLEAR * np.sqrt(len(evidence)))
 
