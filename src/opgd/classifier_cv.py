@@ -348,16 +348,7 @@ class OPGDClassifierCV(
             n_total=folds[0].n_total,
             ranking=ranking,
         )
-        if not np.any(np.isfinite(table["mean_test_score"])):
-            raise ValueError(
-                "Every candidate scored NaN or infinity on at least one split; check that every "
-                "split contains all classes and that `scoring` suits the problem."
-            )
-        if failures := [message for model in models for message in model.failures]:
-            warn_caller(
-                f"The scorer failed for some models, whose scores are nan: {failures[0]}",
-                UserWarning,
-            )
+        _check_scores(table, models)
         candidates = [m for m in models if m.setting.n_features == n_selected]
         best = models.index(ranking.preferred(candidates, self.rule))
         components = self._best_components(table, best, models[best])
@@ -626,3 +617,18 @@ class OPGDClassifierCV(
         init = model.init
         model.set_params(init=components).fit(X, y, sample_weight)
         return model.set_params(init=init)  # keep the parameter that the user can see
+
+
+def _check_scores(table: dict[str, Any], models: list[Model]) -> None:
+    """Raise ValueError if no model has a score, and warn if the scorer failed for some."""
+    failures = [message for model in models for message in model.failures]
+    if not np.any(np.isfinite(table["mean_test_score"])):
+        reason = f" The scorer failed: {failures[0]}" if failures else ""
+        raise ValueError(
+            "Every candidate scored NaN or infinity on at least one split; check that every "
+            f"split contains all classes and that `scoring` suits the problem.{reason}"
+        )
+    if failures:
+        warn_caller(
+            f"The scorer failed for some models, whose scores are nan: {failures[0]}", UserWarning
+        )

@@ -217,7 +217,8 @@ class Selection:
         failures = {outcome.failure for path in paths for outcome in path}
         if not self.models and len(failures) == 1 and (failure := failures.pop()):
             raise ValueError(
-                f"The scorer failed on every split: {failure} Pass a `scoring` for these classes."
+                f"The scorer failed on every split: {failure.rstrip('.')}. Pass a `scoring` that "
+                "suits the classes."
             )
 
     def _show(self, fraction: float) -> None:

@@ -104,7 +104,7 @@ def describe_performance(
     """Return how good the predictions are, and how they were tested.
 
     `corrected_error` is that of a model that was selected by cross-validation. If it is weighted by
-    class, it is no share of rows.
+    class, it is not a share of rows.
     """
     n, error = evaluation.n_rows, evaluation.error
     tested = {
