@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import confusion_matrix, log_loss
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from opgd import OPGDClassifier, OPGDMixture, TableEncoder, write_report
 from opgd.report.summary import summarize
+from opgd.report.words import WEIGHTED_CLASSES
 from tests.report.helpers import unpack
 
 
@@ -154,6 +156,10 @@ def test_usual_methods_are_tested_on_the_folds_of_the_model(model, wine):
     assert ours.difference == 0
     sentence = next(text for text in found.findings if "the lowest error" in text)
     assert all(name.lower() in sentence.lower() for name in set(methods) - {"this model"})
+    assert WEIGHTED_CLASSES not in found.findings
+    weighted = clone(model).set_params(class_weight="balanced").fit(wine.data, y)
+    found = summarize(weighted, wine.data, y, cv=4, comparison="usual")
+    assert WEIGHTED_CLASSES in found.findings
 
 
 def test_usual_methods_take_tables_and_missing_values():

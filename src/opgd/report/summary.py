@@ -320,6 +320,8 @@ def _describe_performance(performance: Performance, model: Any, groups: list[str
     sentences.append(words.describe_missed(evaluation, groups))
     if performance.methods:
         sentences.append(words.describe_comparison(performance.methods, evaluation.n_rows))
+        if sentences[-1] and class_weighted:
+            sentences.append(words.WEIGHTED_CLASSES)
     elif performance.methods_note:  # why there are none
         sentences.append(performance.methods_note)
     sentences.append(performance.warning)

@@ -29,6 +29,10 @@ CLOSE = 0.5
 """Ratio of two probabilities from which a decision is close."""
 HIGH_LOSS = 1.2
 """Ratio of log-losses from which that of the model is called high."""
+WEIGHTED_CLASSES = (
+    "The classes are weighted in this model, which the error on all rows does not reward; compare "
+    "the recalls of the classes, too."
+)
 
 
 def join(names: Sequence[str]) -> str:
