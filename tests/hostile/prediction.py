@@ -92,9 +92,11 @@ def names_left_out(model):
     fit(model, X, y)
     _, said = watched(lambda: model.predict(X.to_numpy()), (UserWarning,))
     assert "valid feature names" in said[0]
-    fitted = model.__dict__.pop("feature_names_in_")
+    fitted = [model, *([model.estimator_] if hasattr(model, "estimator_") else [])]
+    names = [estimator.__dict__.pop("feature_names_in_") for estimator in fitted]
     same(model, X.to_numpy())
-    model.feature_names_in_ = fitted
+    for estimator, known in zip(fitted, names, strict=True):
+        estimator.feature_names_in_ = known
 
 
 @hostile(

@@ -38,6 +38,8 @@ QUICK_EXAMPLES = 6
 SLOW_EXAMPLES = 10_000
 FEW_ITERATIONS = 3
 """Searches follow the same path in other coordinates, but rounding grows along it."""
+SEPARATED = -1e-4
+"""Log-likelihood above which samples are separated, up to rounding."""
 PROPERTIES = {}
 TRIED = Counter()
 
@@ -55,7 +57,8 @@ def holds_for(**strategies):
             check(**drawn)
             TRIED[check.__name__] += 1
 
-        PROPERTIES[check.__name__] = given(**strategies)(counted)
+        # a test takes one profile only, so that each profile gets a test of its own
+        PROPERTIES[check.__name__] = lambda: given(**strategies)(counted)
         return check
 
     return register
@@ -138,10 +141,12 @@ def weights_are_repeats(problem, scale):
     model = classifier(problem, ridge="auto" if scale == 1 else 0.0)
     weighted = clone(model).fit(X, y, sample_weight=scale * counts)
     repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    assert_same(weighted.predict_proba(X), repeated.predict_proba(X))
-    assert weighted.log_likelihood_ == pytest.approx(
-        scale * repeated.log_likelihood_, rel=1e-6, abs=1e-6
-    )
+    value = repeated.log_likelihood_
+    if value > SEPARATED:  # rounding decides whether a search near the maximum moves
+        assert weighted.log_likelihood_ > scale * SEPARATED
+    else:
+        assert_same(weighted.predict_proba(X), repeated.predict_proba(X))
+        assert weighted.log_likelihood_ == pytest.approx(scale * value, rel=1e-6, abs=1e-6)
 
 
 @holds_for(
@@ -181,7 +186,9 @@ def units_and_order_do_not_matter_to_clusters(problem):
     scale = np.geomspace(1e-6, 1e6, X.shape[1])
     order = problem.rng.permutation(len(X))
     options = {"covariance_type": problem.covariance_type, "max_iter": FEW_ITERATIONS}
-    if problem.distance == 0:  # EM of equal clusters passes a saddle point; rounding decides how
+    if (
+        problem.distance <= 2
+    ):  # EM of one cluster as two passes a saddle point; rounding decides how
         options["regularization"] = 0
     expected = OPGDMixture(problem.n_classes, init=y, **options).fit(X)
     moved = OPGDMixture(problem.n_classes, init=y[order], **options).fit((X * scale + 3)[order])
@@ -343,7 +350,7 @@ def value_and_gradient_are_those_of_the_literal_formula(
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_property(name):
     TRIED[name] = 0
-    profile(QUICK_EXAMPLES)(PROPERTIES[name])()
+    profile(QUICK_EXAMPLES)(PROPERTIES[name]())()
     assert TRIED[name] >= QUICK_EXAMPLES
 
 
@@ -352,7 +359,7 @@ def test_property(name):
 def test_property_with_many_examples(name):
     n_examples = math.ceil(SLOW_EXAMPLES / len(PROPERTIES))
     TRIED[name] = 0
-    profile(n_examples)(PROPERTIES[name])()
+    profile(n_examples)(PROPERTIES[name]())()
     assert TRIED[name] >= n_examples
 
 
