@@ -50,7 +50,8 @@ def test_errors_of_a_selection_and_of_the_largest_class_have_the_same_weights(
     )
     training = json.loads(done.out)["training"]
     assert training["largest_class_error"] == pytest.approx(error)
-    assert training["estimated_by"].endswith(", weighted") == bool(options)
+    assert training["weighted"] == bool(options)
+    assert (", weighted (largest class" in run_ok("info", "own.opgd").out) == bool(options)
 
 
 def test_weights_and_groups(files):

@@ -131,10 +131,11 @@ def describe_resolution(
     used = np.setdiff1d(resolution.few, frame.left_out)
     if len(used):
         few = list_names([names[j] for j in used], n_all=len(names))
+        sources = _find_sources([names[j] for j in used])
         notes.append(
             f"Columns with at most {FEW_VALUES} distinct values: {few}. Clusters are at least "
             "half the spacing of the values wide there; drop columns that are categories or "
-            f"codes{_name_sources(sources := _find_sources([names[j] for j in used]))}"
+            f"codes{_name_sources(sources)}"
         )
         if sources:
             notes[-1] += (

@@ -36,7 +36,8 @@ def get_search_error(
         "error": float(estimator.corrected_error_),
         "log_loss": float(table["mean_test_calibrated_log_loss"][best]),
         "estimated_by": f"the cross-validation that selected the settings ({estimator.n_splits_} "
-        f"splits{by_group}), corrected for the selection{', weighted' if weighted else ''}",
+        f"splits{by_group}), corrected for the selection",
+        "weighted": weighted,
     }
 
 

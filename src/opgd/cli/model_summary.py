@@ -204,6 +204,7 @@ def _format_errors(facts: dict[str, Any]) -> list[tuple[str, str]]:
         if error == selection.get("corrected_error"):
             held_out = f"{selection['error']:.3f} on held-out rows"
             text = f"{held_out}, {text} corrected for the selection"
+        text += ", weighted" if training.get("weighted") is True else ""
         lines.append(("error", text + hint))
     if isinstance(loss := training.get("log_loss"), float):
         lines.append(("log-loss", f"{loss:.3f}"))
