@@ -19,7 +19,7 @@ export BASE ?= HEAD
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile test-fuzz lint hooks coverage mutation bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
+.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile test-fuzz lint hooks coverage mutation oracle fingerprint bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -90,6 +90,13 @@ coverage: .venv/.has-dev  ## branches that the tests take, by part of the packag
 mutation: .venv/.has-test  ## small changes of the core's formulas that its tests must notice (long)
 	$(BIN)/python tools/mutation.py
 
+oracle: .venv/.has-test  ## what 0.2.0 computes, in an environment of its own (.venv-oracle)
+	tools/oracle
+
+fingerprint: oracle  ## ninety fits of this version beside those of 0.2.0: equal to 1e-12
+	$(BIN)/python tools/fingerprint.py values .venv-oracle/new.npz
+	$(BIN)/python tools/fingerprint.py compare .venv-oracle/values.npz .venv-oracle/new.npz
+
 bench: .venv/.has-bench  ## speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
@@ -121,5 +128,5 @@ check-dist:  ## the wheel with each extra, and the tests of the source distribut
 	$(PYTHON) tools/check_dist.py dist
 
 clean:  ## remove the environment and everything made
-	rm -rf .venv .venv-oldest .venv-free-threaded demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-oldest .venv-free-threaded .venv-oracle demo docs/_build docs/api docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
