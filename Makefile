@@ -30,9 +30,15 @@ help:  ## this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@touch $@
 
+# the demo needs two extras; everything else the whole package and one of the dependency groups
+.venv/.has-demo: pyproject.toml .venv/.made
+	@echo "installing opgd[plot,tables,report] into .venv ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot,tables,report]" "rich>=13"
+	@touch $@
+
 .venv/.has-%: pyproject.toml .venv/.made
-	@echo "installing opgd[$*] into .venv ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@echo "installing opgd[all] and the group $* into .venv ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" --group $*
 	@touch $@
 
 # the lower bounds of pyproject.toml as pins, in an environment of their own; scikit-learn 1.6 is too old for pytest 9
@@ -40,14 +46,14 @@ help:  ## this list
 	$(PYTHON) -m venv .venv-oldest
 	$(OLDEST) tools/oldest.py > .venv-oldest/pins.txt
 	$(OLDEST) -m pip install --quiet --disable-pip-version-check --only-binary numpy,scipy,scikit-learn,pandas \
-		-c .venv-oldest/pins.txt --editable ".[data,model]" -r tests/core_requirements.txt polars "pytest<9"
+		-c .venv-oldest/pins.txt --editable ".[tables,model]" -r tests/core_requirements.txt polars "pytest<9"
 	@touch $@
 
 # wheels only: what has none for a free-threaded Python is not worth compiling for a test
 .venv-free-threaded/.made: pyproject.toml tests/core_requirements.txt
 	$(PYTHON) -m venv .venv-free-threaded
 	$(FREE_THREADED) -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(FREE_THREADED) -m pip install --quiet --only-binary :all: --editable ".[data,model]" -r tests/core_requirements.txt
+	$(FREE_THREADED) -m pip install --quiet --only-binary :all: --editable ".[tables,model]" -r tests/core_requirements.txt
 	@touch $@
 
 demo: .venv/.has-demo  ## the digits: OPGD beside the usual choices, in a table, a picture and a report
@@ -115,7 +121,7 @@ bench-scale: .venv/.has-bench  ## threads, peers, growth, rows on disk, passes, 
 docs: .venv/.has-docs  ## the documentation with the results of its code, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
 
-reproduce: .venv/.has-reproduce  ## the paper's experiments into build/results (about an hour; go on after an interrupt)
+reproduce: .venv/.has-test  ## the paper's experiments into build/results (about an hour; go on after an interrupt)
 	$(BIN)/opgd reproduce all --out build/results
 	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out build/results
 
