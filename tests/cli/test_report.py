@@ -52,7 +52,7 @@ def test_a_report_is_named_after_the_table_and_other_extensions_are_refused(file
     assert "<title>new.csv: kind</title>" in page
     assert "A model that predicts kind (" in page
     refused = run(*arguments, "x.docx")
-    assert_refused(refused, ["x.docx", ".html or .pdf"])
+    assert_refused(refused, ["x.docx", "is a .html file"])
     assert not Path("x.docx").exists()
 
 

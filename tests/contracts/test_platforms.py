@@ -27,7 +27,7 @@ ELSEWHERE |= {"tty", "winreg", "_winapi", "nt"}
 POSIX_ONLY = ["sysconf", "geteuid", "getuid", "getloadavg", "fork", "killpg", "mkfifo", "fchmod"]
 POSIX_ONLY += ["sched_getaffinity", "O_NOFOLLOW", "O_CLOEXEC", "O_DIRECTORY", "posix_fallocate"]
 """Names of ``os`` that Windows does not have."""
-GUARDED = {"memory.py": {"sysconf"}, "pdf.py": {"geteuid"}}
+GUARDED = {"memory.py": {"sysconf"}}
 """Modules that use such names where they exist."""
 
 

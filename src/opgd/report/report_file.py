@@ -14,7 +14,7 @@ _ConcretePath: Any = type(Path())  # before Python 3.12, Path itself cannot be e
 class ReportFile(_ConcretePath):
     """Path of a written report; equal to the `pathlib.Path` of the same file.
 
-    In a notebook it is displayed as a link and, for HTML files, the page itself.
+    In a notebook it is displayed as a link and the page itself.
     """
 
     def with_segments(self, *segments: Any) -> Path:
@@ -32,7 +32,7 @@ class ReportFile(_ConcretePath):
         link = f'<a href="{escape(path.as_posix())}" target="_blank">{escape(path.name)}</a>'
         size = path.stat().st_size
         text = f"<p>Report: {link} ({size / 1e6:.1f} MB)</p>"
-        if path.suffix.lower() not in ("", ".html", ".htm") or size > MAX_INLINE:
+        if size > MAX_INLINE:
             return text
         return text + make_frame(path.read_text("utf-8"), HEIGHT)
 

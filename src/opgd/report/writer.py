@@ -52,8 +52,7 @@ def write_report(
         Labels of `X`, required for a classifier. For a mixture, known classes to compare the
         clusters with.
     path : str or path-like
-        File to write, with the extension ``.html``, or ``.pdf`` if Chromium or Chrome is
-        installed, which prints the page without its interactive parts. Its directory must exist.
+        File to write, with the extension ``.html``. Its directory must exist.
     title : str, default=None
         Title of the report, such as the name of the data; by default it is made of the name of `y`
         (if it is a pandas Series) or of the classes.
@@ -101,14 +100,11 @@ def write_report(
     iris.html
     """
     from opgd.report.html import render
-    from opgd.report.pdf import find_browser, print_to_pdf
     from opgd.report.summary import summarize
 
     target = check_writable_path(path, overwrite)
-    kind = target.suffix.lower()
-    if kind not in (*PAGES, ".pdf"):
-        raise ValueError(f"A report is a .html or .pdf file, got path={str(path)!r}.")
-    browser = find_browser() if kind == ".pdf" else None
+    if target.suffix.lower() not in PAGES:
+        raise ValueError(f"A report is a .html file, got path={str(path)!r}.")
     summary = summarize(
         estimator,
         X,
@@ -123,7 +119,5 @@ def write_report(
     )
     # names may contain lone surrogates, which UTF-8 cannot encode
     content = render(summary).encode("utf-8", "replace")
-    if browser is not None:
-        content = print_to_pdf(content, browser)
     write_atomically(target, content, overwrite)
     return ReportFile(target)

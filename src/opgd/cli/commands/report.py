@@ -23,7 +23,7 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help="File to write: .html, or .pdf if Chromium is installed.",
+            help="HTML file to write.",
         ),
     ],
     target: Annotated[
