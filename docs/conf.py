@@ -81,7 +81,6 @@ EXAMPLES = ROOT / "examples" / "gallery"
 ORDER = ["digits", "confusion", "vowel", "satellite", "two_classes", "subclasses", "loadings"]
 ORDER += [
     "features",
-    "tour",
     "calibration",
     "decisions",
     "pipeline",

@@ -8,7 +8,6 @@ import pytest
 from sklearn.datasets import load_wine
 
 from opgd import OPGDClassifier, OPGDMixture, explore, write_report
-from opgd.inspection.estimators import standardize_rows
 from opgd.inspection.palette import SYMBOLS
 from tests.report.browser import Tab, require_browser
 
@@ -215,7 +214,6 @@ def test_a_legend_entry_isolates_its_class(tab):
     assert tab.ask(SHOWN) == [1]
     assert entry.get_attribute("aria-pressed") == "true"
     assert tab.page.locator("#legend button[aria-pressed=false]").count() == 2
-    assert tab.page.locator("#tour [aria-pressed=false]").count() == 2  # one state for all views
     tab.page.locator("#legend button").nth(2).click(modifiers=["Shift"])
     assert tab.ask(SHOWN) == [1, 2]
     tab.page.locator("#legend button").nth(1).click(modifiers=["Shift"])
@@ -380,80 +378,6 @@ def test_the_table_shows_all_columns_on_request(tab, rows):
     assert heads.count() == few
 
 
-def get_points(tab):
-    return np.array(tab.ask("() => opgdReport.tour.points().map(values => [...values])")).T
-
-
-def get_coefficients(tab):
-    script = """() => {
-        const { frame, inside } = opgdReport.tour.getView();
-        return [...frame, ...opgdReport.tour.apply(frame, inside)].map(values => [...values]);
-    }"""
-    return np.array(tab.ask(script))
-
-
-def test_the_tour_ends_at_the_scores(tab, rows, model):
-    standardized = standardize_rows(model, rows[0].to_numpy())
-    scores = standardized @ (model.components_ * model._coordinates.scale).T
-    slider = tab.page.locator("#tour-slider")
-    slider.focus()
-    tab.page.keyboard.press("End")
-    assert np.allclose(get_points(tab), scores[:, :2], atol=1e-4)
-    previous = get_points(tab)
-    for _ in range(5):  # small rotations of an orthonormal frame
-        tab.page.keyboard.press("ArrowLeft")
-        frame = get_coefficients(tab)[:2]
-        assert np.allclose(frame @ frame.T, np.eye(2), atol=1e-9)
-        points = get_points(tab)
-        assert 0 < np.abs(points - previous).max() < 0.1 * np.abs(points).max()
-        previous = points
-    tab.page.keyboard.press("Home")
-    variances = np.linalg.svd(standardized, compute_uv=False)[:2] ** 2 / 178
-    assert np.allclose(get_points(tab).var(axis=0), variances, rtol=1e-3)
-
-
-def test_the_tour_goes_to_other_planes(tab, rows, model):
-    scores = (
-        standardize_rows(model, rows[0].to_numpy())
-        @ (model.components_ * model._coordinates.scale).T
-    )
-    tab.page.select_option("#tour-to", label="axes 2 and 3")
-    tab.page.locator("#tour-slider").focus()
-    tab.page.keyboard.press("End")
-    assert np.allclose(get_points(tab), scores[:, 1:], atol=1e-4)
-    tab.page.emulate_media(reduced_motion="no-preference")
-    tab.page.select_option("#tour-to", label="axes 1 and 2")
-    tab.page.wait_for_function("() => document.getElementById('tour-slider').value === '1'")
-    assert np.allclose(get_points(tab), scores[:, :2], atol=1e-4)
-    tab.page.emulate_media(reduced_motion="reduce")
-
-
-def test_an_arrow_is_dragged_and_moved_by_keys(tab):
-    tab.show("#tour-plot")
-    box = tab.page.locator("#tour-plot").bounding_box()
-    arrow = tab.ask("() => opgdReport.tour.arrows()[0]")
-    start = box["x"] + arrow["x"], box["y"] + arrow["y"]
-    goal = tab.ask(
-        """() => { const s = opgdReport.tour.chart.getScale(), a = opgdReport.tour.arrows()[0];
-        return [(a.x + s.x(0)) / 2 + 30, (a.y + s.y(0)) / 2]; }"""
-    )
-    tab.drag(start, (box["x"] + goal[0], box["y"] + goal[1]))
-    origin = tab.ask(
-        "() => [opgdReport.tour.chart.getScale().x(0), opgdReport.tour.chart.getScale().y(0)]"
-    )
-    first, second, x, y = get_coefficients(tab)
-    j = arrow["j"]
-    wanted = np.array([goal[0] - origin[0], origin[1] - goal[1]]) / arrow["length"]
-    assert np.allclose([x[j], y[j]], wanted, rtol=0.02)
-    assert np.allclose([first @ first, second @ second, first @ second], [1, 1, 0], atol=1e-9)
-    assert tab.page.locator("#tour-from").input_value() == "dragged"
-    tab.page.locator("#tour-plot").focus()
-    tab.page.keyboard.press("ArrowUp")
-    assert get_coefficients(tab)[3][j] > y[j]
-    tab.page.locator("#tour-slider").focus()
-    tab.page.keyboard.press("End")
-
-
 def test_two_classes_are_compared_by_their_means(tab, rows):
     X, y = rows
     tab.page.select_option("#first-group", "0")
@@ -485,7 +409,7 @@ def test_shares_and_dates_are_compared_in_words(tab, entry, words):
     assert words in tab.ask("entry => opgdReport.differences.describe(entry)", entry)
 
 
-@pytest.mark.parametrize("chart", ["plot", "tour-plot", "parallel-plot", "calibration"])
+@pytest.mark.parametrize("chart", ["plot", "parallel-plot", "calibration"])
 def test_charts_are_saved(tab, chart):
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
         with tab.page.expect_download() as download:
@@ -528,11 +452,9 @@ def test_extreme_missing_and_test_rows_do_not_break_the_page(browser, tmp_path):
     own.page.select_option("#x", "0")
     own.page.select_option("#parallel-kind", "columns")
     own.settle()
-    for chart in ("scatter", "tour", "parallel"):
+    for chart in ("scatter", "parallel"):
         assert "NaN" not in own.ask(f"() => opgdReport.{chart}.chart.toSVG()")
     assert "missing" in own.ask("() => opgdReport.parallel.chart.toSVG()")
-    finite = "() => opgdReport.tour.points()[0].filter(Number.isFinite).length"
-    assert own.ask(finite) >= 176
     own.page.locator("#show-all").click()
     own.settle()
     assert own.page.locator("#outside").is_hidden()

@@ -25,7 +25,6 @@ def test_the_frame_holds_the_page_and_nothing_else(model, wine):
     assert shown.n_rows == 178
     data = read_text_data(shown.html)
     assert np.array_equal(unpack(data["groupings"][0]["codes"]), wine.target)
-    assert data["tour"] is None
 
 
 def test_labels_are_optional_and_rows_are_limited(model, wine):

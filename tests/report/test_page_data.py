@@ -44,34 +44,6 @@ def test_missing_cells_are_marked_and_completed(wine):
     assert np.allclose(np.delete(unpack(column), [3, 7]), np.delete(X[:, 2], [3, 7]), rtol=1e-6)
 
 
-def test_the_tour_has_planes_of_axes_components_and_discriminants(summary, model, wine):
-    tour = summary.page["tour"]
-    names = [plane["name"] for plane in tour["planes"]]
-    assert names[tour["end"]] == "axes 1 and 2"
-    assert names[tour["start"]] == "principal components 1 and 2"
-    assert "linear discriminants 1 and 2" in names
-    columns = np.array([wine.data[name] for name in tour["names"]])
-    standardized = (columns.T - tour["center"]) / tour["scale"]
-    coefficients = unpack(tour["planes"][tour["end"]]["coefficients"]).reshape(2, -1)
-    scores = np.stack([unpack(axis) for axis in summary.page["axes"]], axis=1)
-    assert np.allclose(standardized @ coefficients.T, scores, atol=1e-4)
-
-
-def test_a_wide_table_has_a_tour_on_some_of_its_rows(model, wine, monkeypatch):
-    monkeypatch.setattr("opgd.report.rows.COLUMN_BYTES", 178 * 2 * 5)
-    monkeypatch.setattr("opgd.report.tour_data.MATRIX_VALUES", 100 * 13)
-    page = summarize(model, wine.data, wine.target, cv=0).page
-    tour = page["tour"]
-    assert len(page["columns"]) == 5
-    assert len(tour["names"]) == len(tour["columns"]) == 13
-    rows = unpack(tour["rows"])
-    assert 50 < len(rows) <= 100
-    name = tour["names"][7]
-    column = wine.data[name].to_numpy()
-    expected = (column - column.mean()) / column.std()
-    assert np.allclose(unpack(tour["columns"][7]), expected[rows], atol=1e-3)
-
-
 def test_differences_between_classes_are_those_of_the_means(summary, wine):
     profile = summary.page["profile"]
     j = profile["columns"]["names"].index("proline")

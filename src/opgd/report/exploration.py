@@ -95,7 +95,7 @@ def explore(
     unwrapped = unwrap_with_axes(estimator)
     model = unwrapped.estimator
     picture = make_picture(unwrapped, X, unwrapped.encode(X), y)
-    page = make_page_data(model, picture, max_rows, with_tour=False) | {"profile": None}
+    page = make_page_data(model, picture, max_rows) | {"profile": None}
     title = type(model).__name__
     context = _Context(
         title, not has_classes(model), len(model.components_), page | {"profile": None}

@@ -1,14 +1,14 @@
-"""Plain data for the scripts of the page: packed rows, names, Gaussians, group means, the tour."""
+"""Plain data for the scripts of the page: packed rows, names, Gaussians, group means."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import (
     get_center,
     get_column_names,
-    get_feature_scale,
     get_gaussian_groups,
     get_group_names,
     get_initial_labels,
@@ -23,7 +23,6 @@ from opgd.inspection.projected import make_outlines
 from opgd.inspection.regions import compute_region_radius
 from opgd.inspection.text import format_percentage
 from opgd.inspection.thinning import thin
-from opgd.inspection.tour import compute_principal_axes, list_planes
 from opgd.report.picture import Picture
 from opgd.report.rows import (
     pack,
@@ -34,7 +33,6 @@ from opgd.report.rows import (
     pack_plain,
     select_fitting_columns,
 )
-from opgd.report.tour_data import make_tour_data
 
 MAX_AXES = 10
 MAX_GAUSSIANS = 120
@@ -46,35 +44,23 @@ STRIP_REACH = 3.2
 """Ends of the densities of a model with one axis, in standard deviations."""
 
 
-def make_page_data(
-    estimator: Any, picture: Picture, max_rows: int, *, with_tour: bool = True
-) -> dict[str, Any]:
+def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str, Any]:
     """Return plain data for the page, with at most `max_rows` rows."""
     drawn = thin(picture.groups, max_rows)
     standardized = standardize_rows(estimator, picture.rows)
     coefficients = compute_standardized_coefficients(estimator)[:MAX_AXES]
     scores = standardized @ coefficients.T  # minus the score of the model's center
-    train = slice(picture.n_train)
-    pca_axes = compute_principal_axes(standardized[train])
+    train = standardized[: picture.n_train]
+    with np.errstate(invalid="ignore"):  # of the variance of a single row, which is not used
+        pca_axes = PCA(min(2, *train.shape), random_state=0).fit(train).components_
     pca = standardized[drawn] @ pca_axes.T
-    order = order_columns(estimator)
-    columns = select_fitting_columns(order, len(drawn))
+    columns = select_fitting_columns(order_columns(estimator), len(drawn))
     names = get_column_names(estimator)
     axis_names = _label_axes(estimator, len(coefficients))
     missing = np.isnan(picture.cells[drawn])
     packed = pack_columns(picture.rows[drawn], columns, missing)
     gaussians = _make_gaussians(estimator, len(coefficients))
     groups = picture.groups[drawn]
-    tour = None
-    if with_tour:
-        tour = make_tour_data(
-            list_planes(standardized[train], coefficients, pca_axes, picture.groups[train]),
-            standardized,
-            drawn,
-            order,
-            len(columns),
-            (names, get_center(estimator), get_feature_scale(estimator)),
-        )
     return {
         "n_drawn": len(drawn),
         "n_rows": len(picture.rows),
@@ -102,7 +88,6 @@ def make_page_data(
             pack_plain(picture.uncertainty[drawn]) | {"name": "uncertainty"},
             pack_plain(picture.typicality[drawn]) | {"name": "typicality"},
         ],
-        "tour": tour,
         "profile": _make_profile(estimator, picture, scores, axis_names),
         "gaussians": gaussians,
         "styles": [

@@ -6,24 +6,16 @@ report.makeChart = (node, options) => {
   let view = null, scale = null, drag = null, outline = null, pen = null, penRatio = 0;
   const mode = () => options.mode?.() ?? "none";
 
-  // Widen one direction so that a unit has the same length in both.
-  function equalize([x0, x1, y0, y1], width, height) {
-    const unit = Math.max((x1 - x0) / width, (y1 - y0) / height);
-    const [cx, cy] = [(x0 + x1) / 2, (y0 + y1) / 2];
-    return [cx - (unit * width) / 2, cx + (unit * width) / 2, cy - (unit * height) / 2, cy + (unit * height) / 2];
-  }
-
   function makeScale(width, height) {
     const xAxis = options.xAxis?.() ?? null, yAxis = options.yAxis?.() ?? null;
     const top = options.top ?? 10, bottom = xAxis ? (xAxis.title ? 46 : 28) : (options.bottom ?? 10);
-    let range = view ?? options.home();
+    const range = view ?? options.home();
     const innerHeight = Math.max(20, height - top - bottom);
     const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], Math.max(4, innerHeight / 64))) : [];
     const widest = Math.min(0.3 * width, Math.max(0, ...yTicks.map(([, label]) => draw.measure(label))));
     const left = yAxis ? Math.ceil(widest) + (yAxis.title ? 32 : 14) : (options.left ?? 10);
     const right = (options.right ?? 14) + (options.colorbar?.() ? 62 : 0);
     const innerWidth = Math.max(20, width - left - right);
-    if (options.equal) range = equalize(range, innerWidth, innerHeight);
     const [x0, x1, y0, y1] = range;
     return {
       left, top, width: innerWidth, height: innerHeight, range, xAxis, yAxis,

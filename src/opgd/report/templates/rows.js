@@ -4,17 +4,17 @@ report.rows = (() => {
   const n = data.n_drawn;
   const positions = unpack(data.rows);
   const quantity = (kind) => (packed) => {
-    const complete = lazyNumbers(packed);
-    if (!packed.missing) return { kind, name: packed.name, frame: packed.frame, numbers: complete, complete };
-    let observed = null; // cells that were missing are NaN here, and have their conditional means in `complete`
+    const { name, frame, missing } = packed, complete = lazyNumbers(packed);
+    if (!missing) return { kind, name, frame, numbers: complete };
+    let observed = null; // with NaN for cells that were missing
     const numbers = () => {
       if (observed === null) {
         observed = Float64Array.from(complete());
-        for (const i of unpack(packed.missing)) observed[i] = NaN;
+        for (const i of unpack(missing)) observed[i] = NaN;
       }
       return observed;
     };
-    return { kind, name: packed.name, frame: packed.frame, numbers, complete };
+    return { kind, name, frame, numbers };
   };
   const axes = data.axes.map(quantity("axis"));
   const pca = data.pca.map(quantity("pca"));
@@ -34,7 +34,7 @@ report.rows = (() => {
     const ticks = names.map((name, k) => [names.length - k, name]).concat(hasUnknown ? [[0, noName(groupings[0])]] : []);
     let heights = null;
     const numbers = () => (heights ??= Float64Array.from(codes, (code, i) => (code < 0 ? 0 : names.length - code) + 0.56 * spread(i)));
-    return { kind: "strip", name: `by ${groupings[0].name}`, ticks, numbers, complete: numbers, frame: [hasUnknown ? -0.6 : 0.4, names.length + 0.75] };
+    return { kind: "strip", name: `by ${groupings[0].name}`, ticks, numbers, frame: [hasUnknown ? -0.6 : 0.4, names.length + 0.75] };
   })();
 
   function noName(coloring) { return coloring.name.endsWith("cluster") ? "noise" : "no label"; }
