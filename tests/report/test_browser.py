@@ -378,37 +378,6 @@ def test_the_table_shows_all_columns_on_request(tab, rows):
     assert heads.count() == few
 
 
-def test_two_classes_are_compared_by_their_means(tab, rows):
-    X, y = rows
-    tab.page.select_option("#first-group", "0")
-    tab.page.select_option("#second-group", "2")
-    found = tab.ask("() => opgdReport.differences.compute(0, 2).columns[0]")
-    classes = np.unique(y)
-    means = X.groupby(y).mean()
-    within = X - means.loc[y].to_numpy()
-    expected = (means.loc[classes[0]] - means.loc[classes[2]]) / np.sqrt((within**2).mean())
-    assert found["name"] == expected.abs().idxmax()
-    assert found["difference"] == pytest.approx(expected[found["name"]], rel=1e-4)
-    words = tab.page.locator("#difference-words").inner_text()
-    assert ("higher" if found["difference"] > 0 else "lower") in words
-    tab.page.select_option("#second-group", "0")
-    assert "choose two different classes" in tab.page.locator("#difference-words").inner_text()
-    assert tab.page.locator("#difference-bars").is_hidden()
-
-
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ({"first": 0, "second": 1, "share": True}, "never x (0% instead of 100%)"),
-        ({"first": 0.25, "second": 0.1, "share": True}, "x more often (in 25% instead of 10%"),
-        ({"first": 0, "second": 366, "origin": 18262}, "(mean 2020-01-01 instead of 2021-01-01)"),
-    ],
-)
-def test_shares_and_dates_are_compared_in_words(tab, entry, words):
-    entry |= {"name": "x", "difference": entry["first"] - entry["second"]}
-    assert words in tab.ask("entry => opgdReport.differences.describe(entry)", entry)
-
-
 @pytest.mark.parametrize("chart", ["plot", "parallel-plot", "calibration"])
 def test_charts_are_saved(tab, chart):
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):

@@ -127,7 +127,7 @@ def test_a_comparison_is_summarized_and_shown(model, wine, results, tmp_path):
     arguments = {"cv": 0, "comparison": results}
     path = write_report(model, wine.data, wine.target, path=tmp_path / "r.html", **arguments)
     page = path.read_text("utf-8")
-    section = page[page.index('id="comparison"') : page.index('id="differences"')]
+    section = page[page.index('id="comparison"') : page.index('id="rows"')]
     assert "a &lt;b&gt;" in section
     assert "(1 failed)" in section
     assert section.count('class="chosen"') == 1

@@ -95,9 +95,7 @@ def explore(
     unwrapped = unwrap_with_axes(estimator)
     model = unwrapped.estimator
     picture = make_picture(unwrapped, X, unwrapped.encode(X), y)
-    page = make_page_data(model, picture, max_rows) | {"profile": None}
+    page = make_page_data(model, picture, max_rows)
     title = type(model).__name__
-    context = _Context(
-        title, not has_classes(model), len(model.components_), page | {"profile": None}
-    )
+    context = _Context(title, not has_classes(model), len(model.components_), page)
     return Exploration(title, page["n_drawn"], height, render_projection(context))

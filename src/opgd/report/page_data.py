@@ -1,4 +1,4 @@
-"""Plain data for the scripts of the page: packed rows, names, Gaussians, group means."""
+"""Plain data for the scripts of the page: packed rows, names, Gaussians."""
 
 from typing import Any
 
@@ -16,7 +16,6 @@ from opgd.inspection.estimators import (
     standardize_rows,
 )
 from opgd.inspection.frames import choose_frame
-from opgd.inspection.group_means import GroupMeans, compute_group_means
 from opgd.inspection.loadings import compute_standardized_coefficients, order_columns
 from opgd.inspection.palette import STYLES
 from opgd.inspection.projected import make_outlines
@@ -36,8 +35,6 @@ from opgd.report.rows import (
 
 MAX_AXES = 10
 MAX_GAUSSIANS = 120
-MAX_PROFILED = 60
-MAX_PROFILED_GROUPS = 100
 LEVEL = 0.9
 """Probability inside of the ellipses."""
 STRIP_REACH = 3.2
@@ -88,7 +85,6 @@ def make_page_data(estimator: Any, picture: Picture, max_rows: int) -> dict[str,
             pack_plain(picture.uncertainty[drawn]) | {"name": "uncertainty"},
             pack_plain(picture.typicality[drawn]) | {"name": "typicality"},
         ],
-        "profile": _make_profile(estimator, picture, scores, axis_names),
         "gaussians": gaussians,
         "styles": [
             {"color": style.color, "dark": style.dark_color, "symbol": style.symbol}
@@ -167,34 +163,4 @@ def _make_gaussians(estimator: Any, n_axes: int) -> dict[str, Any] | None:
         "covariances": outlines.covariances.tolist(),
         "radius": compute_region_radius(LEVEL, 2),  # of ellipses
         "reach": STRIP_REACH,
-    }
-
-
-def _make_profile(
-    estimator: Any, picture: Picture, scores: FloatArray, axis_names: list[str]
-) -> dict[str, Any] | None:
-    """Return means by group of the columns that differ most, and of the axes, of training rows."""
-    names = get_group_names(estimator)
-    if not 2 <= len(names) <= MAX_PROFILED_GROUPS:
-        return None
-    train, n_groups = slice(picture.n_train), len(names)
-    cells, groups = picture.cells[train], picture.groups[train]
-    columns = compute_group_means(cells, groups, n_groups, get_column_names(estimator))
-    axes = compute_group_means(scores[train], groups, n_groups, axis_names)
-    return {
-        "groups": names,
-        "pair": list(picture.pair),
-        "columns": _to_plain(columns.select_separating(MAX_PROFILED)),
-        "axes": _to_plain(axes),
-        "dates": picture.date_origins,
-    }
-
-
-def _to_plain(means: GroupMeans) -> dict[str, Any]:
-    rounded = np.char.mod("%.6g", means.means).astype(float).tolist()
-    return {
-        "names": means.names,
-        "means": [[None if value != value else value for value in row] for row in rounded],
-        "deviations": [float(f"{value:.6g}") for value in means.deviations],
-        "shares": np.flatnonzero(means.are_shares).tolist(),
     }

@@ -32,8 +32,6 @@ class Picture:
     known_names: list[str]
     names: list[str] | None
     n_train: int  # the rows after these are test rows
-    date_origins: dict[str, float]  # features that are days since a date in days since 1970
-    pair: tuple[int, int] = (0, 1)  # groups whose differences are shown first
 
     @property
     def groups(self) -> IntArray:
@@ -96,5 +94,4 @@ def make_picture(unwrapped: Unwrapped, table: Any, features: Any, y: Any) -> Pic
         known_names=known_names,
         names=get_row_names(table, np.arange(len(rows))),
         n_train=len(rows),
-        date_origins=unwrapped.date_origins,
     )

@@ -154,9 +154,7 @@ def summarize(
         )
     else:
         clustering = _summarize_clustering(unwrapped, features, picture)
-    pair = _choose_pair(performance.evaluation)
-    picture = replace(picture.predict_from(performance.held_out), pair=pair)
-    drawn = picture
+    drawn = picture = picture.predict_from(performance.held_out)
     if X_test is not None:
         drawn = picture.append_test(
             make_picture(unwrapped, X_test, unwrapped.encode(X_test), y_test)
@@ -288,16 +286,6 @@ def _check_arguments(
         )
     if not is_mixture and y is None:
         raise ValueError("A report on a classifier needs y, the labels of X.")
-
-
-def _choose_pair(evaluation: Evaluation | None) -> tuple[int, int]:
-    """Return the two classes that are confused most often, the first two without errors."""
-    if evaluation is None:
-        return 0, 1
-    wrong = evaluation.confusion + evaluation.confusion.T
-    np.fill_diagonal(wrong, 0)
-    first, second = divmod(int(np.argmax(wrong)), len(wrong))
-    return (first, second) if wrong.any() else (0, 1)
 
 
 def _make_title(title: str | None, target: str | None, groups: list[str], is_mixture: bool) -> str:

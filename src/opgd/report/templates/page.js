@@ -56,13 +56,6 @@ const report = (() => {
   }
   const formatProbability = (value) => (value > 0 && value < 0.0005 ? "< 0.001" : value.toFixed(3));
 
-  // A name that can be broken after underscores.
-  function nameElement(text, longest, title = "") {
-    const node = element("bdi", undefined, title ? { title } : {});
-    shortText(text, longest).split("_").forEach((part, k) => node.append(...(k ? ["_", element("wbr"), part] : [part])));
-    return node;
-  }
-
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   function saveFile(name, blob) {
@@ -132,6 +125,6 @@ const report = (() => {
   const onTheme = (listener) => listeners.push(listener);
 
   return {
-    data, byId, unpack, lazyNumbers, shortText, element, nameElement, formatNumber, formatProbability, style, onTheme, showTheme, isDark, saveFile,
+    data, byId, unpack, lazyNumbers, shortText, element, formatNumber, formatProbability, style, onTheme, showTheme, isDark, saveFile,
   };
 })();
