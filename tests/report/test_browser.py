@@ -270,30 +270,6 @@ def test_all_shown_rows_are_selected_by_the_keyboard(tab):
     tab.page.locator("#clear").click()
 
 
-def test_ranges_of_parallel_coordinates_select_rows(tab, rows, model):
-    area = tab.show("#parallel-plot")
-    x, top, bottom = area["x"] + 44, area["y"] + 40, area["y"] + area["height"] - 26
-    tab.drag((x, top - 2), (x + 3, (top + bottom) / 2))
-    frame = tab.ask("() => opgdReport.rows.axes[0].frame")
-    score = model.transform(rows[0])[:, 0] - model.components_[0] @ model._coordinates.center
-    low, high = max(frame[0], score.min()), min(frame[1], score.max())
-    share = (score - low) / (high - low)
-    selected = np.isin(np.arange(178), tab.ask(SELECTED))
-    assert np.array_equal(
-        selected[np.abs(share - 0.5) > 0.02], (share > 0.5)[np.abs(share - 0.5) > 0.02]
-    )
-    tab.page.locator("#parallel-plot").focus()
-    tab.page.keyboard.press("Escape")
-    assert tab.ask(SELECTED) == []
-    tab.page.keyboard.press("ArrowRight")
-    tab.page.keyboard.press("ArrowUp")
-    assert 0 < len(tab.ask(SELECTED)) < 178
-    tab.page.keyboard.press("Escape")
-    tab.page.select_option("#parallel-kind", "columns")
-    tab.settle()
-    tab.page.select_option("#parallel-kind", "axes")
-
-
 def test_the_table_is_sorted_and_selects_rows(tab):
     button = tab.page.locator("#rows-table thead button", has_text="typicality")
     button.focus()
@@ -378,7 +354,7 @@ def test_the_table_shows_all_columns_on_request(tab, rows):
     assert heads.count() == few
 
 
-@pytest.mark.parametrize("chart", ["plot", "parallel-plot", "calibration"])
+@pytest.mark.parametrize("chart", ["plot", "calibration"])
 def test_charts_are_saved(tab, chart):
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
         with tab.page.expect_download() as download:
@@ -419,11 +395,7 @@ def test_extreme_missing_and_test_rows_do_not_break_the_page(browser, tmp_path):
             own.page.select_option(f"#{quantity}", str(number))
             own.settle()
     own.page.select_option("#x", "0")
-    own.page.select_option("#parallel-kind", "columns")
-    own.settle()
-    for chart in ("scatter", "parallel"):
-        assert "NaN" not in own.ask(f"() => opgdReport.{chart}.chart.toSVG()")
-    assert "missing" in own.ask("() => opgdReport.parallel.chart.toSVG()")
+    assert "NaN" not in own.ask("() => opgdReport.scatter.chart.toSVG()")
     own.page.locator("#show-all").click()
     own.settle()
     assert own.page.locator("#outside").is_hidden()

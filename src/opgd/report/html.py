@@ -23,7 +23,7 @@ from opgd.report.words import (
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = [
     "page.js", "draw.js", "chart.js", "rows.js", "legend.js", "scatter.js", "selection.js",
-    "parallel.js", "table.js", "save.js",
+    "table.js", "save.js",
 ]  # fmt: skip
 INLINE_SCRIPTS = [
     "page.js", "draw.js", "chart.js", "rows.js", "legend.js", "scatter.js", "selection.js",

@@ -29,11 +29,10 @@ def write_report(
 
     The report begins with the results in words, next to those of usual classifiers on the same
     held-out samples. It shows an interactive scatter plot of the samples on any two components
-    (axes), classification performance and calibration, parallel
-    coordinates and a table with the same selection, the loadings and the contribution of each
-    component, misclassified samples and outliers. For a mixture it shows the profiles of the
-    clusters and the criteria for their number. Samples can be selected and their indices
-    downloaded.
+    (axes), classification performance and calibration, a table with the same selection, the
+    loadings and the contribution of each component, misclassified samples and outliers. For a
+    mixture it shows the profiles of the clusters and the criteria for their number. Samples can be
+    selected and their indices downloaded.
 
     The file contains the data of the samples that it draws; consider this before sharing it.
 

@@ -4,22 +4,20 @@ report.makeChart = (node, options) => {
   const canvas = node.appendChild(element("canvas"));
   const context = canvas.getContext("2d");
   let view = null, scale = null, drag = null, outline = null, pen = null, penRatio = 0;
-  const mode = () => options.mode?.() ?? "none";
+  const { mode } = options;
 
   function makeScale(width, height) {
-    const xAxis = options.xAxis?.() ?? null, yAxis = options.yAxis?.() ?? null;
-    const top = options.top ?? 10, bottom = xAxis ? (xAxis.title ? 46 : 28) : (options.bottom ?? 10);
+    const xAxis = options.xAxis(), yAxis = options.yAxis(), top = 10, bottom = 46;
     const range = view ?? options.home();
     const innerHeight = Math.max(20, height - top - bottom);
-    const yTicks = yAxis ? (yAxis.ticks ?? draw.ticks(range[2], range[3], Math.max(4, innerHeight / 64))) : [];
+    const yTicks = yAxis.ticks ?? draw.ticks(range[2], range[3], Math.max(4, innerHeight / 64));
     const widest = Math.min(0.3 * width, Math.max(0, ...yTicks.map(([, label]) => draw.measure(label))));
-    const left = yAxis ? Math.ceil(widest) + (yAxis.title ? 32 : 14) : (options.left ?? 10);
-    const right = (options.right ?? 14) + (options.colorbar?.() ? 62 : 0);
+    const left = Math.ceil(widest) + (yAxis.title ? 32 : 14), right = 14 + (options.colorbar() ? 62 : 0);
     const innerWidth = Math.max(20, width - left - right);
     const [x0, x1, y0, y1] = range;
     return {
       left, top, width: innerWidth, height: innerHeight, range, xAxis, yAxis,
-      xTicks: xAxis ? (xAxis.ticks ?? draw.ticks(x0, x1, Math.max(4, innerWidth / 110))) : [], yTicks,
+      xTicks: draw.ticks(x0, x1, Math.max(4, innerWidth / 110)), yTicks,
       x: (value) => left + ((value - x0) / (x1 - x0)) * innerWidth,
       y: (value) => top + ((y1 - value) / (y1 - y0)) * innerHeight,
       fromX: (px) => x0 + ((px - left) / innerWidth) * (x1 - x0),
@@ -35,15 +33,15 @@ report.makeChart = (node, options) => {
       pen.path([[x, s.top], [x, s.top + s.height]], { stroke: grid });
       pen.text(x, s.top + s.height + 15, label, { color: soft });
     }
-    const longest = Math.max(40, s.left - (s.yAxis?.title ? 32 : 14));
+    const longest = Math.max(40, s.left - (s.yAxis.title ? 32 : 14));
     for (const [value, label] of s.yTicks) {
       const y = s.y(value);
       if (y < s.top - 0.5 || y > s.top + s.height + 0.5) continue;
       pen.path([[s.left, y], [s.left + s.width, y]], { stroke: grid });
       pen.text(s.left - 7, y, fit(label, longest, 12), { color: soft, anchor: "end" });
     }
-    if (s.xAxis?.title) pen.text(s.left + s.width / 2, height - 11, fit(s.xAxis.title, s.width), { color: soft, size: 13 });
-    if (s.yAxis?.title) pen.text(13, s.top + s.height / 2, fit(s.yAxis.title, s.height), { color: soft, size: 13, turn: -Math.PI / 2 });
+    pen.text(s.left + s.width / 2, height - 11, fit(s.xAxis.title, s.width), { color: soft, size: 13 });
+    if (s.yAxis.title) pen.text(13, s.top + s.height / 2, fit(s.yAxis.title, s.height), { color: soft, size: 13, turn: -Math.PI / 2 });
   }
 
   function fit(text, width, size = 13) {
@@ -53,7 +51,7 @@ report.makeChart = (node, options) => {
   }
 
   function drawColorbar(pen, s) {
-    const bar = options.colorbar?.();
+    const bar = options.colorbar();
     if (!bar) return;
     const x = s.left + s.width + 14, steps = 40, step = s.height / steps;
     for (let k = 0; k < steps; k++) {
@@ -70,7 +68,6 @@ report.makeChart = (node, options) => {
     const s = makeScale(width, height);
     drawAxes(pen, s, height);
     pen.clip(s.left, s.top, s.width, s.height, () => options.paint(pen, s));
-    options.over?.(pen, s);
     drawColorbar(pen, s);
     return s;
   }
@@ -134,63 +131,54 @@ report.makeChart = (node, options) => {
   }
 
   const makeBox = ([x0, y0], [x1, y1]) => [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
-  function startDrag(at, event) {
-    const handler = options.onDrag?.(at, scale, event);
-    if (handler) return { ...handler, kind: "custom" };
-    if (mode() === "none" || !inside(at)) return null;
-    return { kind: mode(), range: scale.range, trail: [at] };
-  }
   function moveDrag(at) {
-    if (drag.kind === "custom") drag.move(at);
-    else if (drag.kind === "pan") shift(drag.range, at[0] - drag.from[0], at[1] - drag.from[1]);
+    if (drag.kind === "pan") shift(drag.range, at[0] - drag.from[0], at[1] - drag.from[1]);
     else {
       drag.trail.push(at);
       outline = drag.kind === "lasso" ? drag.trail : makeBox(drag.from, at);
       drawSoon(true);
     }
   }
-  function endDrag(at, event) {
+  function endDrag(at) {
     const polygon = outline;
     outline = null;
-    if (drag.kind === "custom") return drag.end?.(event);
-    if (!drag.moved) return options.onClick?.(options.pick?.(at, scale) ?? null, event);
+    if (!drag.moved) return options.onClick(options.pick(at));
     if (drag.kind === "zoom") {
       const xs = [drag.from[0], at[0]].sort((a, b) => a - b), ys = [drag.from[1], at[1]].sort((a, b) => a - b);
       if (xs[1] - xs[0] > 8 && ys[1] - ys[0] > 8) return setView([scale.fromX(xs[0]), scale.fromX(xs[1]), scale.fromY(ys[1]), scale.fromY(ys[0])]);
-    } else if (drag.kind !== "pan") options.onRegion?.(contains(polygon), scale);
+    } else if (drag.kind !== "pan") options.onRegion(contains(polygon));
     drawSoon();
   }
 
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button || !scale) return;
     const at = place(event);
-    drag = startDrag(at, event);
-    if (!drag) return;
-    Object.assign(drag, { from: at, moved: false });
+    if (!inside(at)) return;
+    drag = { kind: mode(), range: scale.range, trail: [at], from: at, moved: false };
     canvas.setPointerCapture(event.pointerId);
     if (event.pointerType !== "touch") event.preventDefault();
     node.focus({ preventScroll: true });
   });
   canvas.addEventListener("pointermove", (event) => {
     const at = place(event);
-    if (!drag) return options.onHover?.(inside(at) ? (options.pick?.(at, scale) ?? null) : null, event, at);
+    if (!drag) return options.onHover(inside(at) ? options.pick(at) : null, event);
     if (!drag.moved && Math.hypot(at[0] - drag.from[0], at[1] - drag.from[1]) < 4) return;
     drag.moved = true;
-    options.onHover?.(null, event, at);
+    options.onHover(null, event);
     moveDrag(at);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (!drag) return;
-    endDrag(place(event), event);
+    endDrag(place(event));
     drag = null;
   });
   canvas.addEventListener("pointercancel", () => { drag = outline = null; drawSoon(); });
-  canvas.addEventListener("pointerleave", (event) => { if (!drag) options.onHover?.(null, event, [-1, -1]); });
-  canvas.addEventListener("dblclick", () => { if (mode() !== "none") setView(null); });
+  canvas.addEventListener("pointerleave", (event) => { if (!drag) options.onHover(null, event); });
+  canvas.addEventListener("dblclick", () => setView(null));
   // The wheel scrolls the page, and zooms with Ctrl or Command, as a hint in the plot says.
   let hint = null;
   canvas.addEventListener("wheel", (event) => {
-    if (mode() === "none" || !scale) return;
+    if (!scale) return;
     if (!(event.ctrlKey || event.metaKey)) {
       clearTimeout(hint);
       node.dataset.hint = "Hold Ctrl or ⌘ while scrolling to zoom";
@@ -204,11 +192,10 @@ report.makeChart = (node, options) => {
   node.addEventListener("keydown", (event) => {
     if (event.target !== node || event.ctrlKey || event.metaKey || event.altKey || !scale) return;
     const arrows = { ArrowLeft: [-40, 0], ArrowRight: [40, 0], ArrowUp: [0, -40], ArrowDown: [0, 40] };
-    if (options.onKey?.(event)) event.preventDefault();
-    else if (mode() !== "none" && event.key in arrows) { shift(scale.range, -arrows[event.key][0], -arrows[event.key][1]); event.preventDefault(); }
-    else if (mode() !== "none" && "+=-_0".includes(event.key)) { event.key === "0" ? setView(null) : zoom("+=".includes(event.key) ? 0.8 : 1.25); event.preventDefault(); }
+    if (event.key in arrows) { shift(scale.range, -arrows[event.key][0], -arrows[event.key][1]); event.preventDefault(); }
+    else if ("+=-_0".includes(event.key)) { event.key === "0" ? setView(null) : zoom("+=".includes(event.key) ? 0.8 : 1.25); event.preventDefault(); }
   });
-  const updateTouch = () => { canvas.style.touchAction = ["none", "zoom"].includes(mode()) ? (options.touch ?? "pan-y") : "none"; };
+  const updateTouch = () => { canvas.style.touchAction = mode() === "zoom" ? "pan-y" : "none"; };
   updateTouch();
   new ResizeObserver(drawSoon).observe(node);
   report.onTheme(drawSoon);
@@ -216,7 +203,7 @@ report.makeChart = (node, options) => {
 
   // The picture in a size for papers and slides, with the legend on the right.
   function paintExport(pen, width, height) {
-    const entries = (options.legend?.() ?? []).slice(0, 40), rowHeight = 22;
+    const entries = options.legend().slice(0, 40), rowHeight = 22;
     const side = entries.length ? Math.min(240, 46 + Math.max(...entries.map(({ name }) => draw.measure(report.shortText(name, 28), 13)))) : 0;
     render(pen, width - side, height);
     entries.forEach(({ color, symbol, name }, k) => {

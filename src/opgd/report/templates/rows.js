@@ -171,6 +171,6 @@ report.rows = (() => {
 
   return {
     n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, quickStep, paint, nearest, legendEntries, colorbar,
-    partStyle, spread, facts, name, position, state, change, onChange,
+    partStyle, facts, name, position, state, change, onChange,
   };
 })();

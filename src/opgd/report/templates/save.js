@@ -1,7 +1,7 @@
 // Buttons that save a chart as PNG or SVG, for canvases and for the drawings of the page.
 (() => {
   const { byId, saveFile, style, element } = report;
-  const charts = { plot: report.scatter?.chart, "parallel-plot": report.parallel?.chart };
+  const charts = { plot: report.scatter?.chart };
   const PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight", "font-family", "opacity", "text-anchor"];
 
   // A drawing of the page as SVG text with its styles inside.
