@@ -3,8 +3,7 @@ Fitting a memory-mapped file
 ============================
 
 Samples of a satellite image, resampled with noise into a large file, from which the fit reads block
-by block without copying it. The plot counts all samples in hexagons, and shows the ellipses of the
-model.
+by block without copying it. The plot shows a subsample, and the ellipses of the model.
 """
 
 import tempfile
@@ -43,10 +42,9 @@ for subsample in (True, False):
     print(f"subsample={subsample!s:5} {seconds:.1f} s, mean log posterior {value:.4f}")
 
 # %%
-# More than 20000 samples are counted in hexagons, in the color of the most frequent class;
-# ``max_rows=4000`` would plot a stratified subsample instead:
+# Of so many samples, a stratified subsample is plotted:
 
-ProjectionDisplay.from_estimator(model, X, y)
+ProjectionDisplay.from_estimator(model, X, y, max_rows=4000)
 path.unlink()
 
 # %%

@@ -9,7 +9,7 @@ from opgd import DataWarning, OPGDClassifier, OPGDSemiSupervised
 from opgd.baselines import (
     ReducedRankLDA,
 )
-from opgd.plotting import PairsDisplay, ProjectionDisplay
+from opgd.plotting import ProjectionDisplay
 from tests.plotting.helpers import WINE, X, Y, arrays, legend_texts
 
 
@@ -151,20 +151,6 @@ def test_numbers_along_the_axes_count_from_the_center_of_the_training_data(plt, 
         numbers = [float(text.replace("\u2212", "-")) for text in texts]
         np.testing.assert_allclose(axis.get_ticklocs() - origin, numbers, atol=1e-6)
         assert np.abs(scores - origin).max() < 20
-
-
-def test_many_rows_are_counted_in_hexagons(plt, model):
-    frame = X.iloc[np.arange(20_100) % 178]
-    display = ProjectionDisplay.from_estimator(model, frame)
-    assert display.hexagons.counts.sum() == 20_100 - display.n_outside
-    assert any("20100 rows in hexagons" in text for text in legend_texts(display.ax_))
-    pairs = PairsDisplay.from_estimator(model, frame)
-    assert pairs.hexagons.keys() == {(0, 1), (0, 2), (1, 2)}
-    words = " ".join(legend_texts(pairs.axes_[0, 0]))
-    assert "90% ellipse" in words
-    assert "hexagons" in words
-    assert arrays(model, frame, max_rows=500).hexagons is None
-    assert arrays(model, X, Y, hexagons=True).hexagons.counts.sum() == 178
 
 
 def test_dark_backgrounds_have_light_text(plt, full):

@@ -188,25 +188,6 @@ def test_the_contents_mark_the_section_on_the_screen(tab):
     tab.page.wait_for_selector("nav a[href='#fit'][aria-current]")
 
 
-def test_hexagons_replace_the_points(tab):
-    picture = "() => opgdReport.scatter.chart.toSVG()"
-    assert tab.ask(picture).count("<use ") > 178  # and those of the legend
-    tab.page.locator("#hexagons").check()
-    assert tab.ask(picture).count("<use ") <= 3
-    place = tab.ask(
-        """() => {
-        const { nearestHexagon, pixels } = opgdReport.scatter, [xs, ys] = pixels();
-        return Array.from(xs, (x, i) => [...nearestHexagon(x, ys[i]), x, ys[i]]);
-    }"""
-    )
-    x, y, px, py = np.array(place).T
-    assert np.all(np.hypot(x - px, y - py) <= 6 + 1e-9)  # each point is inside of its hexagon
-    tab.ask("() => opgdReport.selection.select([0, 1, 2])")
-    assert tab.ask(picture).count("<use ") == 3 + 3  # selected rows are points
-    tab.page.locator("#clear").click()
-    tab.page.locator("#hexagons").uncheck()
-
-
 def test_a_legend_entry_isolates_its_class(tab):
     entry = tab.page.locator("#legend button").nth(1)
     entry.focus()

@@ -21,7 +21,6 @@ def make_legend_entries(
     n_outside: int,
     level: float | None = None,
     mark_errors: bool = False,
-    hexagons: bool = False,
     regions: Regions | None = None,
     arrows: Arrows | None = None,
 ) -> tuple[list[Any], list[str]]:
@@ -36,9 +35,6 @@ def make_legend_entries(
         handles.append(Line2D([], [], **({"color": theme.ink, "linestyle": ""} | line)))
         names.append(name)
 
-    if hexagons:
-        text = f"color: most frequent {projected.kind}\n({projected.n_rows} rows in hexagons)"
-        add(text, marker="h", markersize=8)
     if level is not None:
         shape = "bar" if projected.scores.shape[1] == 1 else "ellipse"
         add(_label_outlines(projected, level, shape), linewidth=1.8, linestyle="-")

@@ -1,4 +1,4 @@
-"""Functions that draw rows: markers, rings, hexagons and entries of legends."""
+"""Functions that draw rows: markers, rings and entries of legends."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ import numpy as np
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.frames import PlotFrame
-from opgd.inspection.hexagons import Hexagons
-from opgd.plotting._styles import Style, Theme, get_theme, mix
+from opgd.plotting._styles import Style, Theme, get_theme
 
 MAX_NAMES = 60
 MAX_VECTOR_POINTS = 5000
@@ -52,25 +51,6 @@ def draw_rows_outside(
             style = theme.unlabeled if code < 0 else styles[code]
             members = (sides == side) & (codes == code)
             ax.scatter(*points[members].T, s=40, marker=marker, color=style.color, zorder=8)
-
-
-def draw_hexagons(ax: Any, hexagons: Hexagons, styles: list[Style]) -> None:
-    """Draw hexagons in the color of their largest group, more intense the more rows they have.
-
-    The color is paler where groups are mixed.
-    """
-    from matplotlib.collections import PolyCollection
-
-    theme = get_theme(ax)
-    depth = np.log1p(hexagons.counts) / np.log1p(max(hexagons.counts.max(initial=1), 1))
-    colors = [
-        mix(theme.ink if code < 0 else styles[code].color, theme.paper, 0.3 + 0.7 * d * share)
-        for code, d, share in zip(hexagons.codes, depth, hexagons.shares, strict=True)
-    ]
-    shapes = list(hexagons.centers[:, None] + hexagons.corners)
-    ax.add_collection(
-        PolyCollection(shapes, facecolors=colors, edgecolors="none", zorder=1.5, antialiased=False)
-    )
 
 
 def draw_error_rings(ax: Any, points: FloatArray, n_rows: int) -> None:

@@ -1,14 +1,12 @@
 """PairsDisplay: scatter plots of all pairs of several axes."""
 
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 
 from opgd.inspection.estimators import check_axes
 from opgd.inspection.frames import make_frame
-from opgd.inspection.hexagons import MAX_ROWS, bin_hexagons, needs_hexagons
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
@@ -26,12 +24,11 @@ from opgd.plotting._drawing import (
 from opgd.plotting._legend import get_gaussian_styles, make_legend_entries
 from opgd.plotting._scatter import (
     MAX_NAMES,
-    draw_hexagons,
     draw_rows,
     draw_rows_outside,
 )
 from opgd.plotting._styles import Style, get_theme, make_class_styles
-from opgd.plotting.projection import choose_limits
+from opgd.plotting.projection import MAX_ROWS, choose_limits
 
 MAX_AXES = 4
 MAX_INSIDE = 8
@@ -50,8 +47,6 @@ class PairsDisplay:
         Scores of the samples that are drawn, on the selected components.
     codes, names, kind, rows, n_rows, n_outside, gaussian_codes, level, frame, axis_labels
         As in `ProjectionDisplay`.
-    hexagons : dict of Hexagons
-        Hexagons of each pair of axes, if samples are counted in hexagons; otherwise empty.
     means, covariances : ndarrays of shape (n_gaussians, n_axes[, n_axes])
         Gaussians of the model on the selected components.
     points : ndarray of shape (200, n_axes)
@@ -80,16 +75,10 @@ class PairsDisplay:
         *,
         level: float = 0.9,
         frame: str = "robust",
-        hexagons: bool = False,
     ) -> None:
         limits = choose_limits(projected, level, frame)
         self.frame = make_frame(projected.scores, limits)
         self.n_outside = make_frame(projected.all_scores, limits).n_outside
-        pairs = combinations(range(projected.scores.shape[1]), 2) if hexagons else ()
-        self.hexagons = {
-            pair: bin_hexagons(projected.all_scores[:, pair], projected.all_codes, limits[:, pair])
-            for pair in pairs
-        }
         # scores that are not drawn are released
         self._projected = replace(projected, all_scores=projected.scores, all_codes=projected.codes)
         self.level = level
@@ -109,7 +98,6 @@ class PairsDisplay:
         axes: Any = None,
         level: float = 0.9,
         frame: str = "robust",
-        hexagons: bool | None = None,
         max_rows: int | None = MAX_ROWS,
         draw: bool = True,
         **plot_options: Any,
@@ -118,7 +106,7 @@ class PairsDisplay:
 
         Parameters
         ----------
-        estimator, X, y, level, frame, hexagons, max_rows, draw
+        estimator, X, y, level, frame, max_rows, draw
             As in `ProjectionDisplay`.
         axes : sequence of int, default=None
             Indices of two or more components, from 0; by default the first four.
@@ -137,8 +125,7 @@ class PairsDisplay:
         if len(indices) < 2:
             raise ValueError("axes must name at least two axes; use ProjectionDisplay for one.")
         projected = project(estimator, X, y, indices, max_rows)
-        counted = needs_hexagons(hexagons, projected.n_rows, max_rows)
-        display = cls(projected, level=level, frame=frame, hexagons=counted)
+        display = cls(projected, level=level, frame=frame)
         return display.plot(**plot_options) if draw else display
 
     def plot(self, ax: Any = None, *, gaussians: bool = True) -> Self:
@@ -181,12 +168,11 @@ class PairsDisplay:
             theme,
             n_outside=self.n_outside,
             level=self.level if gaussians else None,
-            hexagons=bool(self.hexagons),
         )
         outside = many and ax is None  # there is little room above the diagonal
         anchor = grid[0, 0].figure if outside else grid[0, 0]
         draw_legend_outside(anchor, *entries, projected.kind, makes_room=outside)
-        if projected.n_rows > len(projected.scores) and not self.hexagons:
+        if projected.n_rows > len(projected.scores):
             title = f"{len(projected.scores)} of {projected.n_rows} rows drawn"
             grid[0, 0].figure.suptitle(title, fontsize=10)
         self.axes_, self.ax_, self.figure_ = grid, grid[0, 0], grid[0, 0].figure
@@ -199,10 +185,7 @@ class PairsDisplay:
         points, codes = projected.scores[:, pair], projected.codes
         frame = make_frame(points, self.frame.limits[:, pair])
         inside = ~frame.is_outside
-        if self.hexagons:
-            draw_hexagons(ax, self.hexagons[pair[0], pair[1]], styles)
-        else:
-            draw_rows(ax, points[inside], codes[inside], styles)
+        draw_rows(ax, points[inside], codes[inside], styles)
         draw_rows_outside(ax, points, codes, styles, frame)
         if outlines is not None:
             ellipses = projected.outlines

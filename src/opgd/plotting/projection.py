@@ -9,7 +9,6 @@ from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_axes
 from opgd.inspection.frames import choose_frame, make_frame
-from opgd.inspection.hexagons import MAX_ROWS, Hexagons, bin_hexagons, needs_hexagons
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.inspection.projected import ProjectedRows, project
 from opgd.inspection.regions import (
@@ -32,12 +31,14 @@ from opgd.plotting._legend import get_gaussian_names, get_gaussian_styles, make_
 from opgd.plotting._scatter import (
     MAX_NAMES,
     draw_error_rings,
-    draw_hexagons,
     draw_rows,
     draw_rows_outside,
 )
 from opgd.plotting._strip import draw_strip
 from opgd.plotting._styles import Style, get_theme, make_class_styles
+
+MAX_ROWS = 20_000
+"""Maximum number of samples to draw by default."""
 
 
 class ProjectionDisplay:
@@ -83,8 +84,6 @@ class ProjectionDisplay:
         Limits of the plot (`limits`), and which drawn samples are outside (`is_outside`).
     n_outside : int
         Number of samples in `X` outside the plot.
-    hexagons : Hexagons or None
-        `centers`, `counts`, most frequent groups (`codes`) and their `shares`.
     limits : ndarray of shape (2, 2)
         Minimum and maximum (rows) of the plot on each axis (columns).
     regions : Regions or None
@@ -129,7 +128,6 @@ class ProjectionDisplay:
         level: float = 0.9,
         regions: Regions | None = None,
         arrows: Arrows | None = None,
-        hexagons: Hexagons | None = None,
         frame: str = "robust",
         limits: FloatArray | None = None,
     ) -> None:
@@ -154,7 +152,6 @@ class ProjectionDisplay:
             self.ellipse_angles = np.zeros(len(outlines.means))
         self.regions = regions
         self.arrows = arrows
-        self.hexagons = hexagons
 
     @classmethod
     def from_estimator(
@@ -168,7 +165,6 @@ class ProjectionDisplay:
         decision_regions: bool = False,
         arrows: int = 0,
         frame: str = "robust",
-        hexagons: bool | None = None,
         max_rows: int | None = MAX_ROWS,
         ax: Any = None,
         draw: bool = True,
@@ -209,14 +205,10 @@ class ProjectionDisplay:
             With "robust", a few points that are far from the others do not determine the limits.
             They are drawn as triangles at the border, and the legend shows their number. Without
             such points, nothing is cut off. With "all", the limits include all points.
-        hexagons : bool, default=None
-            Whether to draw the numbers of samples in hexagons, in the color of the most frequent
-            class, instead of the samples. By default they are drawn if there are more than 20000
-            samples, unless `max_rows` is None or smaller.
         max_rows : int or None, default=20000
             Maximum number of samples to draw, or None for all. Larger data are subsampled at
             random with a fixed seed, stratified by class, and the title shows both numbers.
-            Hexagons and limits are computed from all samples.
+            Limits are computed from all samples.
         ax : matplotlib Axes, default=None
             Axes to draw on; by default a new figure is created.
         draw : bool, default=True
@@ -248,9 +240,6 @@ class ProjectionDisplay:
         if decision_regions:
             gaussians, codes = projected.gaussians, projected.gaussian_codes
             parts["regions"] = compute_decision_regions(gaussians, codes, limits)
-        if needs_hexagons(hexagons, projected.n_rows, max_rows) and len(pair) == 2:
-            scores, codes = projected.all_scores, projected.all_codes
-            parts["hexagons"] = bin_hexagons(scores, codes, limits)
         display = cls(projected, level=level, limits=limits, **parts)
         return display.plot(ax, **plot_options) if draw else display
 
@@ -299,7 +288,6 @@ class ProjectionDisplay:
                 n_outside=self.n_outside,
                 level=self.level if gaussians else None,
                 mark_errors=mark_errors,
-                hexagons=self.hexagons is not None,
                 regions=self.regions,
                 arrows=self.arrows,
             )
@@ -323,14 +311,11 @@ class ProjectionDisplay:
             points = draw_strip(ax, projected, self.ellipse_lengths[:, 0], outlines, gaussians)
         else:
             self._draw_plane(ax, outlines, gaussians)
-        if self.hexagons is not None:
-            draw_hexagons(ax, self.hexagons, styles)
-        else:
-            draw_rows(ax, points[inside], projected.codes[inside], styles)
+        draw_rows(ax, points[inside], projected.codes[inside], styles)
         if mark_errors and projected.wrong is not None:
             draw_error_rings(ax, points[projected.wrong & inside], len(points))
         draw_rows_outside(ax, points, projected.codes, styles, self.frame)
-        if projected.n_rows > len(projected.scores) and self.hexagons is None:
+        if projected.n_rows > len(projected.scores):
             ax.set_title(f"{len(projected.scores)} of {projected.n_rows} rows drawn", fontsize=10)
 
     def _draw_plane(self, ax: Any, outlines: list[Style], gaussians: bool) -> None:

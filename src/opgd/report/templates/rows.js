@@ -104,8 +104,7 @@ report.rows = (() => {
   const quickStep = () => (report.isQuick ? Math.ceil(n / QUICK_ROWS) : 1);
 
   // Draw the visible rows at the given pixels; rows that are not selected are faint if some are.
-  // Rows without finite pixels are omitted. With `onlySelected`, the others are not drawn at all.
-  function paint(pen, xs, ys, onlySelected = false) {
+  function paint(pen, xs, ys) {
     const opacity = n > 20000 ? 0.45 : n > 4000 ? 0.65 : 0.88, edge = n > 4000 ? null : style("--edge");
     const step = quickStep();
     const drawPart = (part, keep, alpha) => {
@@ -114,7 +113,7 @@ report.rows = (() => {
       if (found.length) pen.markers(xs, ys, found, { ...partStyle(state.coloring, part.code), radius, edge, opacity: alpha });
     };
     const any = state.selected.size > 0;
-    if (!onlySelected) for (const part of visibleParts()) drawPart(part, any ? (row) => !state.selected.has(row) : null, any ? 0.1 : opacity);
+    for (const part of visibleParts()) drawPart(part, any ? (row) => !state.selected.has(row) : null, any ? 0.1 : opacity);
     if (any) for (const part of visibleParts()) drawPart(part, (row) => state.selected.has(row), 0.95);
     const i = state.marked;
     if (i !== null && Number.isFinite(xs[i] + ys[i])) {
@@ -170,7 +169,7 @@ report.rows = (() => {
     : columns.map(({ name, numbers }) => ({ name, number: true, plain: (i) => (numbers()[i] === numbers()[i] ? Number(numbers()[i].toPrecision(7)) : null), text: (i) => formatNumber(numbers()[i]), key: (i) => numbers()[i] }));
 
   return {
-    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, quickStep, paint, nearest, legendEntries, colorbar,
-    partStyle, facts, name, position, state, change, onChange,
+    n, positions, axes, pca, columns, values, groupings, colorings, strip, cells, groupsOf, groupName, styleOf, rangeOf, parts, visibleParts, paint, nearest, legendEntries, colorbar,
+    facts, name, position, state, change, onChange,
   };
 })();

@@ -4,7 +4,6 @@ report.scatter = (() => {
   const { state } = rows;
   const coordinates = [...rows.axes, ...rows.pca, ...rows.columns, rows.strip];
   const place = { x: 0, y: rows.axes.length > 1 ? 1 : coordinates.length - 1 };
-  const MANY_ROWS = 20000; // above, hexagons instead of points
   let xs = new Float64Array(rows.n), ys = new Float64Array(rows.n), showAll = false;
   const at = (key) => coordinates[place[key]];
 
@@ -74,36 +73,6 @@ report.scatter = (() => {
     const [x, y] = [at("x").numbers(), at("y").numbers()];
     for (let i = 0; i < rows.n; i++) { xs[i] = s.x(x[i]); ys[i] = s.y(y[i]); }
   }
-  // Hexagons with the color of most of their rows, stronger where there are more; selected rows and the pinned one are points.
-  const HEXAGON = 6, WIDTH = Math.sqrt(3) * HEXAGON, HEIGHT = 1.5 * HEXAGON; // radius, and distances of columns and rows
-  function drawHexagons(pen, s) {
-    const any = state.selected.size > 0, bins = new Map(), step = rows.quickStep();
-    for (const { code, rows: members } of rows.visibleParts()) {
-      for (let k = 0; k < members.length; k += step) {
-        const i = members[k];
-        if (!isInside(i, s)) continue;
-        const center = nearestHexagon(xs[i], ys[i]), key = center.join();
-        if (!bins.has(key)) bins.set(key, { center, total: 0, counts: new Map() });
-        const bin = bins.get(key);
-        bin.total += 1;
-        bin.counts.set(code, (bin.counts.get(code) ?? 0) + 1);
-      }
-    }
-    const most = Math.log1p([...bins.values()].reduce((largest, { total }) => Math.max(largest, total), 1));
-    for (const { center: [x, y], total, counts } of bins.values()) {
-      const [code] = [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best));
-      const corners = Array.from({ length: 6 }, (_, k) => [x + HEXAGON * Math.sin((k * Math.PI) / 3), y + HEXAGON * Math.cos((k * Math.PI) / 3)]);
-      pen.path(corners, { fill: rows.partStyle(state.coloring, code).color, opacity: (0.2 + (0.8 * Math.log1p(total)) / most) * (any ? 0.25 : 1), close: true });
-    }
-    rows.paint(pen, xs, ys, true);
-  }
-  // The center of the hexagon that contains a point; odd rows of hexagons are half a hexagon to the right.
-  function nearestHexagon(x, y) {
-    const row = Math.floor(y / HEIGHT);
-    const centers = [row, row + 1].map((k) => { const shift = ((k & 1) * WIDTH) / 2; return [Math.round((x - shift) / WIDTH) * WIDTH + shift, k * HEIGHT]; });
-    const [first, second] = centers.map(([u, v]) => Math.hypot(u - x, v - y));
-    return centers[first <= second ? 0 : 1];
-  }
 
   const isInside = (i, s) => xs[i] >= s.left && xs[i] <= s.left + s.width && ys[i] >= s.top && ys[i] <= s.top + s.height;
   function countOutside(s) {
@@ -123,8 +92,7 @@ report.scatter = (() => {
     legend: rows.legendEntries,
     paint(pen, s) {
       locate(s);
-      if (byId("hexagons").checked) drawHexagons(pen, s);
-      else rows.paint(pen, xs, ys);
+      rows.paint(pen, xs, ys);
       drawEllipses(pen, s);
       drawNames(pen, s);
       const outside = countOutside(s);
@@ -150,11 +118,10 @@ report.scatter = (() => {
     byId(key).addEventListener("change", () => setCoordinate(key, Number(byId(key).value)));
   }
   byId("color").addEventListener("change", () => rows.change("coloring", { coloring: rows.colorings[Number(byId("color").value)], shown: null }));
-  byId("hexagons").checked = rows.n > MANY_ROWS;
-  for (const id of ["ellipses", "hexagons"]) byId(id).addEventListener("change", chart.drawSoon);
+  byId("ellipses").addEventListener("change", chart.drawSoon);
   byId("tools").addEventListener("change", chart.updateTouch);
   byId("reset").addEventListener("click", () => { showAll = false; chart.setView(null); });
   byId("show-all").addEventListener("click", () => { showAll = true; chart.setView(null); });
   rows.onChange(chart.drawSoon);
-  return { chart, place, coordinates, nearestHexagon, pixels: () => [xs, ys] };
+  return { chart, place, coordinates, pixels: () => [xs, ys] };
 })();
