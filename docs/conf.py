@@ -78,7 +78,7 @@ alone = {path.stem for path in DOCS.glob("*.md")} - {
 html_sidebars = {page: [] for page in [*sorted(alone), "gallery/index"]}
 
 EXAMPLES = ROOT / "examples" / "gallery"
-ORDER = ["digits", "confusion", "vowel", "satellite", "two_classes", "subclasses", "loadings"]
+ORDER = ["digits", "vowel", "satellite", "two_classes", "subclasses", "loadings"]
 ORDER += [
     "features",
     "calibration",

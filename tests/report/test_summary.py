@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
-from sklearn.metrics import confusion_matrix, log_loss
+from sklearn.metrics import average_precision_score, confusion_matrix, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -171,8 +171,11 @@ def test_usual_methods_take_tables_and_missing_values():
     assert all(method.n_splits == 2 for method in found.performance.methods)
     assert found.title == "Prediction of churn"
     assert found.performance.imbalanced
-    assert found.performance.curves.classes == [1]
-    assert 0.5 < found.performance.curves.roc[0].area <= 1
+    (curves,) = found.performance.curves
+    scores = found.performance.held_out[:, 1]
+    assert curves.roc_area == pytest.approx(roc_auc_score(y == "yes", scores))
+    expected = average_precision_score(y == "yes", scores)
+    assert curves.average_precision == pytest.approx(expected)
     columns = {column.name: column for column in found.table.listed}
     assert len(columns["plan"].features) == 2
     assert columns["comment"].features == []

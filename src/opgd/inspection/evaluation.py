@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.confusion import count_confusion
 
 N_BINS = 10
 MIN_PROBABILITY = float(np.finfo(np.float64).eps)
@@ -105,7 +105,8 @@ def evaluate(probabilities: FloatArray, codes: IntArray, source: str, note: str)
     known = codes >= 0
     predicted = np.argmax(probabilities, axis=1)
     is_correct = predicted == codes
-    confusion = count_confusion(codes, predicted, n_classes)
+    classes = np.arange(n_classes)
+    confusion = confusion_matrix(codes[known], predicted[known], labels=classes)
     label_probabilities = np.where(known, probabilities[np.arange(n_rows), codes], 0.0)
     error = float(np.mean(~is_correct))
     table = compute_calibration(probabilities.max(axis=1), is_correct)

@@ -8,14 +8,11 @@ display again, optionally on existing matplotlib axes.
 from opgd.inspection.loadings_table import loadings_table
 from opgd.plotting.comparison import ComparisonDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
-from opgd.plotting.confusion import ConfusionDisplay
 from opgd.plotting.convergence import ConvergenceDisplay
 from opgd.plotting.costs import CostDisplay
-from opgd.plotting.curves import PrecisionRecallDisplay, RocDisplay
 from opgd.plotting.drift import DriftDisplay
 from opgd.plotting.features import FeatureSelectionDisplay
 from opgd.plotting.loadings import LoadingsDisplay
-from opgd.plotting.missingness import MissingnessDisplay
 from opgd.plotting.pairs import PairsDisplay
 from opgd.plotting.prediction_sets import PredictionSetDisplay
 from opgd.plotting.projection import ProjectionDisplay
@@ -24,20 +21,16 @@ from opgd.plotting.selection import SelectionDisplay
 __all__ = [
     "ComparisonDisplay",
     "ComponentsDisplay",
-    "ConfusionDisplay",
     "ConvergenceDisplay",
     "CostDisplay",
     "Curve",
     "DriftDisplay",
     "FeatureSelectionDisplay",
     "LoadingsDisplay",
-    "MissingnessDisplay",
     "PairsDisplay",
     "Panel",
-    "PrecisionRecallDisplay",
     "PredictionSetDisplay",
     "ProjectionDisplay",
-    "RocDisplay",
     "SelectionDisplay",
     "loadings_table",
 ]

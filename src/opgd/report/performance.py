@@ -10,10 +10,10 @@ from opgd._utils.labels import to_label_array
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import plan_folds, predict_held_out
+from opgd.inspection.curves import ClassCurves, trace_curves
 from opgd.inspection.estimators import check_rows, is_calibrated
 from opgd.inspection.evaluation import Evaluation, evaluate
 from opgd.inspection.labels import encode_any, encode_classes
-from opgd.inspection.predicted_curves import Curves, trace_predicted_curves
 from opgd.inspection.tables import ListedRow, PredictedRows
 from opgd.inspection.wrong_rows import list_wrong_rows
 from opgd.report.rows import get_row_names
@@ -48,7 +48,7 @@ class Performance:
     held_out: FloatArray | None  # probabilities of the training rows by cross-validation
     wrong: list[ListedRow]  # of a test set all, otherwise without those of missed classes
     n_wrong: int  # with those of missed classes
-    curves: Curves | None
+    curves: list[ClassCurves] | None
     methods: list[MethodSummary] | None
     methods_note: str  # how methods were compared, or why they were not
     warning: str  # that probabilities are too extreme, or ""
@@ -108,7 +108,7 @@ def assess(
         predicted = replace(predicted, probabilities=np.where(unlabeled, np.nan, probabilities))
     curves = None
     if len(estimator.classes_) == 2 or is_imbalanced(evaluation):
-        curves = trace_predicted_curves(probabilities[chosen], evaluated.codes[chosen])
+        curves = trace_curves(probabilities[chosen], evaluated.codes[chosen])
     # without a test set the list is one of possible label errors, too
     omitted = [] if test is not None else evaluation.missed_classes
     wrong, n_wrong = list_wrong_rows(predicted, omitted)
