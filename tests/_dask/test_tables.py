@@ -1,18 +1,14 @@
-"""Dask data frames with categories, and reports on samples of Dask input."""
+"""Dask data frames with categories."""
 
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
 from opgd import (
-    OPGDClassifier,
     OPGDClassifierCV,
-    OPGDMixture,
     TableEncoder,
     table_encoder,
-    write_report,
 )
-from opgd.report.summary import summarize
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -89,54 +85,3 @@ def test_pipelines_fit_and_predict_lazily(table, lazy):
     labels = there.predict(lazy)
     assert isinstance(labels, da.Array)
     np.testing.assert_array_equal(labels.compute(), here.predict(table))
-
-
-@pytest.fixture
-def small_samples(monkeypatch):
-    pytest.importorskip("jinja2")
-    monkeypatch.setattr("opgd.inspection.sampling.MAX_ROWS", 200)
-
-
-@pytest.mark.usefixtures("small_samples")
-def test_report_describes_a_sample_and_counts_all_rows(rng, tmp_path):
-    y = np.array(["a", "b", "c"])[rng.integers(0, 3, N_ROWS)]
-    X = rng.normal(size=(N_ROWS, 4)) + 2 * (y[:, None] == ["a", "b", "c", "d"])
-    lazy = da.from_array(X, chunks=(250, 3))
-    model = OPGDClassifier(2).fit(lazy, y)
-    summary = summarize(model, lazy, da.from_array(y, chunks=250), comparison=None)
-    counts = ", ".join(f"{name} {np.sum(y == name)}" for name in "ab")
-    first = f"The table has 600 rows: {counts} and c {np.sum(y == 'c')}."
-    assert summary.findings[0].startswith(first)
-    assert "table with 600 rows" in summary.task
-    assert summary.evaluation.source == "cv"
-    assert summary.evaluation.n_rows == summary.n_rows == 200
-    rows = np.array(summary.row_names, dtype=int)
-    assert np.diff(rows).max() < 6
-    in_memory = summarize(model, X[rows], y[rows], comparison=None)
-    assert summary.evaluation.error == in_memory.evaluation.error
-    page = write_report(model, lazy, y, path=tmp_path / "page.html", comparison=None).read_text()
-    assert "All 200 rows of the sample are shown" in page
-    with pytest.raises(ValueError, match="X has 600 samples, but y has 5"):
-        summarize(model, lazy, y[:5])
-
-
-@pytest.mark.usefixtures("small_samples")
-def test_report_on_clusters_counts_all_rows(rng, tmp_path):
-    X = rng.normal(size=(N_ROWS, 3)) + 6 * (np.arange(N_ROWS) % 4 == 0)[:, None]
-    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=3)
-    model = OPGDMixture(2, random_state=0).fit(frame)
-    sizes = np.bincount(model.predict(frame).compute())
-    summary = summarize(model, frame)
-    assert all(f"{size}" in summary.findings[0].partition(".")[0] for size in sizes)
-    assert summary.n_rows == 200
-    assert write_report(model, frame, path=tmp_path / "page.html").exists()
-
-
-def test_report_on_a_pipeline_encodes_the_sample(table, lazy, small_samples):
-    X, y = lazy.drop(columns="label"), lazy["label"]
-    model = make_pipeline(TableEncoder(), OPGDClassifier(1)).fit(X, y)
-    summary = summarize(model, X, y, comparison=None, X_test=X, y_test=y)
-    assert summary.title == "Prediction of label"
-    assert summary.evaluation.source == "test"
-    assert summary.evaluation.n_rows == 200
-    assert summary.n_in_table == len(table)

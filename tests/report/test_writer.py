@@ -17,6 +17,7 @@ from opgd import (
     OPGDClassifierCV,
     OPGDMixture,
     OPGDSemiSupervised,
+    explore,
     write_report,
 )
 from opgd.baselines import LikelihoodRatioPursuit, ReducedRankLDA
@@ -79,6 +80,16 @@ def test_wrong_arguments_are_named(model, wine, tmp_path):
     with pytest.raises(ValueError, match="only for classifiers"):
         write_report(mixture, wine.data, X_test=wine.data, y_test=wine.target, path=path)
     assert not path.exists()
+
+
+def test_dask_input_is_refused(model, wine, tmp_path):
+    lazy = pytest.importorskip("dask.array").from_array(wine.data.to_numpy())
+    with pytest.raises(TypeError, match=r"got X_test of Dask\. Pass X_test\.compute\(\)"):
+        write_report(
+            model, wine.data, wine.target, X_test=lazy, y_test=wine.target, path=tmp_path / "r.html"
+        )
+    with pytest.raises(TypeError, match=r"X\.compute\(\)"):
+        explore(model, lazy)
 
 
 def test_importing_the_package_does_not_need_jinja2():

@@ -20,14 +20,6 @@ class EvenSample(NamedTuple):
     positions: IntArray  # among all samples
     n_samples: int  # number of all samples
 
-    def to_frame(self) -> "EvenSample":
-        """Return the samples as a data frame, whose index has the positions if X is an array."""
-        if hasattr(self.X, "iloc"):
-            return self
-        import pandas
-
-        return self._replace(X=pandas.DataFrame(self.X, index=self.positions))
-
 
 def load_evenly(X: Any, most: int) -> EvenSample:
     """Load at most `most` samples of a Dask array or data frame, spread over all of it."""

@@ -7,7 +7,7 @@ from opgd._utils.validation import check_integer
 from opgd.inspection.estimators import has_classes
 from opgd.inspection.pipelines import unwrap_with_axes
 from opgd.report.page_data import make_page_data
-from opgd.report.picture import make_picture
+from opgd.report.picture import check_in_memory, make_picture
 from opgd.report.report_file import make_frame
 
 MAX_ROWS = 10_000
@@ -92,6 +92,7 @@ def explore(
 
     check_integer("max_rows", max_rows, 1)
     check_integer("height", height, 100)
+    check_in_memory(X=X, y=y)
     unwrapped = unwrap_with_axes(estimator)
     model = unwrapped.estimator
     picture = make_picture(unwrapped, X, unwrapped.encode(X), y)

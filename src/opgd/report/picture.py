@@ -66,6 +66,16 @@ class Picture:
         )
 
 
+def check_in_memory(**arguments: Any) -> None:
+    """Raise TypeError for Dask input."""
+    for name, value in arguments.items():
+        if hasattr(value, "__dask_graph__"):
+            raise TypeError(
+                f"A report needs data in memory, got {name} of Dask. Pass {name}.compute(), or a "
+                "sample of the rows."
+            )
+
+
 def make_picture(unwrapped: Unwrapped, table: Any, features: Any, y: Any) -> Picture:
     """Predict all rows of a table; `features` are its rows after the steps of a pipeline.
 

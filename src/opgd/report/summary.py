@@ -25,7 +25,6 @@ from opgd.inspection.loadings import (
     select_largest_loadings,
 )
 from opgd.inspection.pipelines import Unwrapped, unwrap_with_axes
-from opgd.inspection.sampling import Population, draw_rows
 from opgd.inspection.tables import (
     Clusters,
     ListedRow,
@@ -39,7 +38,7 @@ from opgd.report.columns import Columns, describe_columns
 from opgd.report.facts import list_facts, list_parameters, list_shares
 from opgd.report.page_data import make_page_data
 from opgd.report.performance import LabeledData, Performance, assess
-from opgd.report.picture import Picture, make_picture
+from opgd.report.picture import Picture, check_in_memory, make_picture
 from opgd.report.used_columns import UsedColumns, describe_used_columns
 
 USUAL = "usual"
@@ -91,7 +90,6 @@ class Summary:
     findings: list[str]  # the results in words
     is_mixture: bool
     n_rows: int
-    n_in_table: int  # more than `n_rows` for Dask input, of which a sample is described
     n_features: int
     n_axes: int
     groups: list[str]  # names of classes or clusters
@@ -132,14 +130,10 @@ def summarize(
     """Return the contents of a report; `write_report` documents the parameters."""
     check_integer("cv", cv)
     check_integer("max_rows", max_rows, 1)
+    check_in_memory(X=X, y=y, X_test=X_test, y_test=y_test, groups=groups)
     unwrapped = unwrap_with_axes(estimator)
     model = unwrapped.estimator
     _check_arguments(not has_classes(model), y, X_test, y_test, groups, comparison)
-    drawn_rows = draw_rows(unwrapped, X, y, groups)
-    X, y, groups = drawn_rows.X, drawn_rows.y, drawn_rows.groups
-    if X_test is not None:
-        test_rows = draw_rows(unwrapped, X_test, y_test)
-        X_test, y_test = test_rows.X, test_rows.y
     features = unwrapped.encode(X)
     picture = make_picture(unwrapped, X, features, y)
     check_consistent_length(picture.rows, groups)
@@ -161,15 +155,12 @@ def summarize(
         )
     page = make_page_data(model, drawn, max_rows)
     target = None if getattr(y, "name", None) is None else str(y.name)
-    return _compose(
-        unwrapped, picture, drawn_rows.population, performance, clustering, target, title, page
-    )
+    return _compose(unwrapped, picture, performance, clustering, target, title, page)
 
 
 def _compose(
     unwrapped: Unwrapped,
     picture: Picture,
-    population: Population | None,
     performance: Performance,
     clustering: Clustering | None,
     target: str | None,
@@ -191,12 +182,8 @@ def _compose(
     findings.append(words.describe_axes(fit.loadings, columns, fit.shares or [], fit.pairs))
     n_rows, n_features = picture.rows.shape
     is_mixture = clustering is not None
-    n_in_table = n_rows
-    if population is not None:
-        n_in_table = population.n_rows
-        findings.insert(0, words.describe_population(population, n_rows))
     task = words.describe_task(
-        target, group_names, is_mixture, n_in_table, table.n_columns, table.n_used
+        target, group_names, is_mixture, n_rows, table.n_columns, table.n_used
     )
     return Summary(
         title=_make_title(title, target, group_names, is_mixture),
@@ -204,7 +191,6 @@ def _compose(
         findings=findings,
         is_mixture=is_mixture,
         n_rows=n_rows,
-        n_in_table=n_in_table,
         n_features=n_features,
         n_axes=len(model.components_),
         groups=group_names,

@@ -8,13 +8,11 @@ import numpy as np
 from opgd.inspection.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
-from opgd.inspection.sampling import Population
 from opgd.inspection.tables import ListedRow
 from opgd.inspection.text import format_percentage, shorten
 from opgd.report.usual import OURS
 
 MAX_NAMES = 6
-MAX_COUNTS = 12
 MAX_PAIRS = 4
 MIN_COMPARED = 30
 """With fewer tested rows, differences between methods are not described."""
@@ -76,17 +74,6 @@ def describe_task(
         return f"{count(len(groups), 'cluster')} found in {data}, without labels."
     what = f"{shorten(target, 60)} ({list_some(groups)})" if target else list_some(groups)
     return f"A model that predicts {what} from {data}."
-
-
-def describe_population(population: Population, n_drawn: int) -> str:
-    """Return how many rows of each group a table has, and how many of them are described."""
-    counts = [f"{shorten(name, 30)} {number:,}" for name, number in population.counts]
-    if len(counts) > MAX_COUNTS:
-        counts = [*counts[: MAX_COUNTS - 1], f"{len(counts) - MAX_COUNTS + 1} more"]
-    return (
-        f"The table has {count(population.n_rows, 'row')}: {join(counts)}. All other numbers in "
-        f"this report come from {count(n_drawn, 'row')} drawn from all of it."
-    )
 
 
 def describe_row_names(names: list[str] | None, n_rows: int) -> str:

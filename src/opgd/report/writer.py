@@ -44,9 +44,7 @@ def write_report(
         not). For a Pipeline, the report shows the columns of `X` for single samples and the
         encoded features as loadings, and lists what a `TableEncoder` did with each column.
     X : array-like of shape (n_samples, n_features)
-        The training samples; for a Pipeline, before its first step. Of a Dask array or data frame,
-        at most 20,000 samples (or a million values), drawn from all, are loaded and described; the
-        numbers of samples by class or cluster are those of all.
+        The training samples; for a Pipeline, before its first step.
     y : array-like of shape (n_samples,), default=None
         Labels of `X`, required for a classifier. For a mixture, known classes to compare the
         clusters with.
