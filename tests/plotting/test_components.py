@@ -1,7 +1,5 @@
 """ComponentsDisplay: scores against sizes."""
 
-import copy
-
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -56,20 +54,6 @@ def test_fitted_estimators_of_another_kind_are_refused_by_name(from_estimator, m
 def test_costs_need_a_classifier(mixture):
     with pytest.raises(TypeError, match=r"classifier.*got OPGDMixture"):
         CostDisplay.from_estimator(mixture, X, Y)
-
-
-def test_agreement_is_a_panel_of_its_own(mixture):
-    stable = copy.copy(mixture)
-    stable.selection_ = mixture.selection_ | {"agreement": np.array([1.0, 0.7, 0.9, 0.5])}
-    panel = SelectionDisplay.from_estimator(stable, draw=False).panels[2]
-    assert panel.chosen == (3, 0.9)
-
-
-def test_selection_of_an_earlier_version_cannot_be_shown(mixture):
-    old = copy.copy(mixture)
-    old.selection_ = {k: v for k, v in mixture.selection_.items() if k != "selected_by"}
-    with pytest.raises(ValueError, match="earlier version"):
-        SelectionDisplay.from_estimator(old)
 
 
 def test_scores_of_cross_validation():

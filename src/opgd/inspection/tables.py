@@ -106,8 +106,7 @@ def summarize_clusters(
         sums = np.bincount(codes[clustered], mixture.uncertainty_[clustered], n_clusters)
         uncertainties = [float(s / n) if n else None for s, n in zip(sums, sizes, strict=True)]
     table = mixture.selection_
-    keys = ["n_clusters", "n_components", "n_parameters", "log_likelihood", "bic", "icl", "aic"]
-    keys += [key for key in ("smallest", "selected_by", "agreement") if key in table]
+    keys = ["n_clusters", "n_components", "bic", "icl", "smallest", "selected_by"]
     return Clusters(
         sizes=sizes.tolist(),
         weights=mixture.weights_.tolist(),

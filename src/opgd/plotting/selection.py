@@ -10,7 +10,6 @@ from opgd.inspection.pipelines import unwrap
 from opgd.plotting._base import PanelsDisplay
 from opgd.plotting.components import ComponentsDisplay, Curve, Panel
 
-SELECTED_BY = "selected_by"
 LEAST_SHARE = 0.02
 """Share of the samples below which a cluster is too small for its number to be selected."""
 
@@ -25,8 +24,7 @@ class SelectionDisplay(PanelsDisplay):
     panels : list of Panel
         Panels with `label`, `curves` (`name`, `sizes`, `values`) and `chosen`: first the criterion
         of the first mixture, of the mixture in the projection and their mean, then the share of the
-        smallest cluster beside the least share with which a number is selected, and with
-        `stability` the agreement of fits to halves of the samples.
+        smallest cluster beside the least share with which a number is selected.
     axes_ : list of matplotlib Axes
         Axes of the last plot, one per panel.
     ax_, figure_ : matplotlib Axes and Figure
@@ -65,11 +63,6 @@ class SelectionDisplay(PanelsDisplay):
         """
         estimator = unwrap(estimator).estimator
         table = get_fitted(estimator, "selection_", "OPGDMixture")
-        if SELECTED_BY not in table:
-            raise ValueError(
-                "The model was fitted by an earlier version; fit it again, or use "
-                "ComponentsDisplay.from_mixture."
-            )
         return cls(_make_panels(table, estimator.criterion, len(estimator.means_)))._plot_if(
             draw, ax
         )
@@ -88,19 +81,14 @@ def _make_panels(table: dict[str, AnyArray], criterion: str, n_clusters: int) ->
     names = {
         criterion: "in the projection",
         f"first_{criterion}": "first mixture",
-        SELECTED_BY: "mean",
+        "selected_by": "mean",
     }
     curves = [Curve(name, sizes, table[key][order]) for key, name in names.items()]
     chosen = float(n_clusters), float(curves[-1].values[place])
     smallest = Curve("smallest cluster", sizes, table["smallest"][order])
     least = Curve("least share to be selected", sizes, np.full(len(sizes), LEAST_SHARE))
     share = float(n_clusters), float(smallest.values[place])
-    panels = [
+    return [
         Panel(f"{criterion.upper()} (less is better)", curves, chosen=chosen),
         Panel("share of samples", [smallest, least], chosen=share),
     ]
-    if "agreement" in table:
-        agreement = Curve("agreement of halves", sizes, table["agreement"][order])
-        chosen = float(n_clusters), float(agreement.values[place])
-        panels.append(Panel("adjusted Rand index", [agreement], chosen=chosen))
-    return panels

@@ -73,22 +73,17 @@ def _describe_numbers(clusters: Clusters) -> str:
     entries, chosen = clusters.selection, clusters.selection[clusters.chosen]
     if len(entries) < 2:
         return ""
-    key, name = ("selected_by", "mean criterion") if "selected_by" in chosen else ("bic", "BIC")
     noun = "cluster" if len(clusters.sizes) == chosen["n_clusters"] else "Gaussian"
-    others = sorted((entry for entry in entries if entry is not chosen), key=lambda e: e[key])
+    others = sorted(
+        (entry for entry in entries if entry is not chosen), key=lambda e: e["selected_by"]
+    )
     singles = [entry for entry in others[1:] if entry["n_clusters"] == 1]
-    compared = {int(entry["n_clusters"]): entry[key] for entry in others[:1] + singles}
+    compared = {int(entry["n_clusters"]): entry["selected_by"] for entry in others[:1] + singles}
     against = join([f"{value:,.0f} for {count(n, noun)}" for n, value in compared.items()])
     sentence = (
-        f"The {name} (lower is better) is {chosen[key]:,.0f} for "
+        f"The mean criterion (lower is better) is {chosen['selected_by']:,.0f} for "
         f"{count(int(chosen['n_clusters']), noun)}, against {against}."
     )
-    agreement = chosen.get("agreement", float("nan"))
-    if agreement == agreement:
-        sentence += (
-            f" Fits to two halves of the rows agree by {agreement:.2f} (adjusted Rand index: 1 is "
-            "perfect, 0 is chance)."
-        )
     return sentence.replace("-", "\u2212")
 
 
