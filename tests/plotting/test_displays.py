@@ -1,9 +1,7 @@
 """All displays: what they refuse, that they draw, and whose axes and names they use."""
 
-import functools
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,11 +12,6 @@ from sklearn.pipeline import make_pipeline
 from opgd import OPGDClassifier, OPGDClassifierCV, compare
 from opgd.baselines import (
     CommonPrincipalComponents,
-    FlexibleDiscriminantAnalysis,
-    GaussianMixturePursuit,
-    KernelDiscriminantAnalysis,
-    KernelNaiveBayes,
-    LikelihoodRatioPursuit,
     RegularizedDiscriminantAnalysis,
 )
 from opgd.plotting import (
@@ -58,41 +51,6 @@ HOSTILE = [
 def test_what_cannot_be_drawn_is_refused(model, call, error, words):
     with pytest.raises(error, match=words):
         call(model)
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda own: ProjectionDisplay.from_estimator(own, X, Y, draw=False),
-        lambda own: PairsDisplay.from_estimator(own, X, Y, draw=False),
-        lambda own: LoadingsDisplay.from_estimator(own, X, draw=False),
-        lambda own: ComponentsDisplay.from_estimator(own, X, Y, draw=False),
-        lambda own: loadings_table(own, X),
-    ],
-    ids=["projection", "pairs", "loadings", "components", "table"],
-)
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        FlexibleDiscriminantAnalysis(),
-        GaussianMixturePursuit(1, max_iter=1),
-        KernelDiscriminantAnalysis(),
-        KernelNaiveBayes(0.5),
-        LikelihoodRatioPursuit(1),
-    ],
-    ids=lambda own: type(own).__name__,
-)
-def test_baselines_without_gaussians_on_axes_are_refused_in_words(estimator, draw):
-    name = type(estimator).__name__
-    with pytest.raises(TypeError, match=rf"(axes|fit Gaussians).*got {name}\."):
-        draw(fitted(estimator))
-
-
-@functools.cache
-def fitted(estimator):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return estimator.fit(X, Y)
 
 
 def test_every_display_draws(plt, model, full, mixture):

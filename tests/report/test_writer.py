@@ -20,7 +20,7 @@ from opgd import (
     explore,
     write_report,
 )
-from opgd.baselines import LikelihoodRatioPursuit, ReducedRankLDA
+from opgd.baselines import ReducedRankLDA
 from tests.report.helpers import read_page_data
 
 
@@ -71,9 +71,6 @@ def test_wrong_arguments_are_named(model, wine, tmp_path):
         write_report(model, wine.data, wine.target[:5], path=path)
     with pytest.raises(TypeError, match="LogisticRegression"):
         write_report(LogisticRegression(), wine.data, wine.target, path=path)
-    pursuit = LikelihoodRatioPursuit().fit(wine.data, wine.target)
-    with pytest.raises(TypeError, match="fit Gaussians to the projected data"):
-        write_report(pursuit, wine.data, wine.target, path=path)
     with pytest.raises(NotFittedError):
         write_report(OPGDClassifier(), wine.data, wine.target, path=path)
     mixture = OPGDMixture(2, random_state=0).fit(wine.data)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._base.gaussian import GaussianClassifier, GaussianModel
+from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
 from opgd._dask.lazy import compute_eagerly
 from opgd._model_selection.n_components import predict_by_first_components
@@ -28,9 +28,9 @@ MAX_STANDARDIZED = 1e100
 """Maximum absolute value of standardized samples, whose squares must be finite."""
 
 
-def has_gaussians_on_axes(estimator: Any) -> bool:
+def has_axes(estimator: Any) -> bool:
     """Return whether displays and reports support the estimator."""
-    return isinstance(estimator, ProjectionMixin) and isinstance(estimator, GaussianModel)
+    return isinstance(estimator, ProjectionMixin)
 
 
 def has_classes(estimator: Any) -> bool:
@@ -47,19 +47,14 @@ def get_initial_labels(mixture: Any, n_rows: int) -> IntArray | None:
 
 
 def check_has_axes(estimator: Any, *, in_pipeline: bool = False) -> None:
-    """Raise an error unless this is a fitted estimator with Gaussians on its components."""
-    if not isinstance(estimator, ProjectionMixin):
+    """Raise an error unless this is a fitted estimator with components."""
+    if not has_axes(estimator):
         held = [name for name in ("best_estimator_", "estimator_") if hasattr(estimator, name)]
         advice = f" Pass its {held[0]}." if held else ""
         place = "a Pipeline that ends in " if in_pipeline else ""
         raise TypeError(
             "Expected a fitted opgd estimator with components (axes), or a Pipeline that ends in "
             f"one, got {place}{type(estimator).__name__}.{advice}"
-        )
-    if not has_gaussians_on_axes(estimator):
-        raise TypeError(
-            "Displays and reports support only estimators that fit Gaussians to the projected "
-            f"data, such as OPGDClassifier; got {type(estimator).__name__}."
         )
     check_is_fitted(estimator)
 

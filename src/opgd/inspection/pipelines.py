@@ -67,7 +67,7 @@ def unwrap(model: Any) -> Unwrapped:
 
 
 def unwrap_with_axes(model: Any) -> Unwrapped:
-    """Return the final estimator, which must be fitted and have Gaussians on its components."""
+    """Return the final estimator, which must be fitted and have components."""
     unwrapped = unwrap(model)
     check_has_axes(unwrapped.estimator, in_pipeline=unwrapped.estimator is not model)
     return unwrapped

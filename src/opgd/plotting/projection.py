@@ -176,7 +176,7 @@ class ProjectionDisplay:
         ----------
         estimator : fitted opgd estimator with components, or Pipeline that ends in one
             An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
-            baseline with Gaussians on its components.
+            baseline with components.
         X : array-like of shape (n_samples, n_features)
             Samples to draw.
         y : array-like of shape (n_samples,), default=None

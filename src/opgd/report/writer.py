@@ -40,9 +40,9 @@ def write_report(
     ----------
     estimator : fitted opgd estimator with components, or Pipeline that ends in one
         An `OPGDClassifier`, `OPGDClassifierCV`, `OPGDSemiSupervised` or `OPGDMixture`, or a
-        baseline that models projected classes by Gaussians (the projection pursuit baselines do
-        not). For a Pipeline, the report shows the columns of `X` for single samples and the
-        encoded features as loadings, and lists what a `TableEncoder` did with each column.
+        baseline with components. For a Pipeline, the report shows the columns of `X` for single
+        samples and the encoded features as loadings, and lists what a `TableEncoder` did with each
+        column.
     X : array-like of shape (n_samples, n_features)
         The training samples; for a Pipeline, before its first step.
     y : array-like of shape (n_samples,), default=None

@@ -134,11 +134,11 @@ def _check_options(
     comparison: str | None,
 ) -> None:
     """Raise BadInput for unsupported models and for options that do not apply to the model."""
-    from opgd.inspection.estimators import has_gaussians_on_axes
+    from opgd.inspection.estimators import has_axes
 
-    if not has_gaussians_on_axes(model.estimator):
+    if not has_axes(model.estimator):
         name = type(model.estimator).__name__
-        raise BadInput(f"{name} has no axes with Gaussians, which a report needs.")
+        raise BadInput(f"{name} has no axes, which a report needs.")
     if model.is_classifier and target is None:
         raise BadInput("The model file does not name a label column; add --target COL.")
     if test is not None and not model.is_classifier:
