@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opgd.inspection.palette import COLORS, N_STYLES, STYLES, SYMBOLS, make_class_styles
+from opgd.inspection.palette import COLORS, N_STYLES, STYLES, make_class_styles
 from tests.inspection.color_vision import VISIONS, ciede2000, compute_differences, contrast
 
 DARK_COLORS = [style.dark_color for style in STYLES]
@@ -47,4 +47,4 @@ def test_styles_repeat_after_forty_classes():
     styles = make_class_styles(100)
     assert len({(style.color, style.marker) for style in styles}) == N_STYLES
     assert styles[40:80] == styles[:40]
-    assert len(set(SYMBOLS)) == 20  # ten shapes, filled and hollow
+    assert len({style.symbol for style in STYLES}) == 20  # ten shapes, filled and hollow

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from opgd import OPGDClassifier, OPGDMixture, explore, write_report
-from opgd.inspection.palette import SYMBOLS
+from opgd.inspection.palette import STYLES
 from tests.report.browser import Tab, require_browser
 
 require_browser()
@@ -75,7 +75,7 @@ def test_page_opens_and_names_are_text(tab):
     options = tab.page.locator("#color option").all_inner_texts()
     assert {ATTACK, "{{7*7}}", "%{x}", "<b>bold</b>&amp;"} <= set(options)
     shapes = tab.ask("() => Object.keys(opgdReport.draw.SHAPES)")
-    assert {symbol.removesuffix("-open") for symbol in SYMBOLS} <= set(shapes)
+    assert {style.symbol.removesuffix("-open") for style in STYLES} <= set(shapes)
 
 
 def test_nothing_is_wider_than_the_window_or_covers_another_control(tab):

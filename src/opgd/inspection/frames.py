@@ -39,11 +39,6 @@ class PlotFrame:
         """Number of points outside."""
         return int(self.is_outside.sum())
 
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
-        return len(self.is_outside)
-
     def find_directions(self, points: FloatArray) -> IntArray:
         """Return the side on which each point is farthest outside, (n,).
 

@@ -24,7 +24,7 @@ _SYMBOLS = {
     "o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down",
     "P": "cross", "X": "x", "*": "star", "<": "triangle-left", ">": "triangle-right",
 }  # fmt: skip
-"""Names of the markers in plotly."""
+"""Names of the markers in reports, as in `report/templates/draw.js`."""
 _LINES = ["-", "--", ":", "-."]
 _SIZES = {"*": 1.9, "P": 1.3, "X": 1.3, "D": 0.8, "s": 0.9}
 
@@ -50,7 +50,7 @@ class Style:
 
     @property
     def symbol(self) -> str:
-        """Name of the marker in plotly."""
+        """Name of the marker in reports."""
         return _SYMBOLS[self.marker] + ("" if self.filled else "-open")
 
 
@@ -72,5 +72,3 @@ COLORS = [style.color for style in STYLES]
 """Color of each style."""
 MARKERS = [style.marker for style in STYLES]
 """Marker of each style in matplotlib."""
-SYMBOLS = [style.symbol for style in STYLES]
-"""Marker of each style in plotly."""

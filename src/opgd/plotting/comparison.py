@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd.core.types import FloatArray
 from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.palette import COLORS
 from opgd.plotting._base import SingleDisplay
@@ -36,14 +35,6 @@ class ComparisonDisplay(SingleDisplay):
     summaries : list of MethodSummary
         Mean, difference from the best method, interval and further results of each method, the
         best first; see `opgd.comparison.summarize`.
-    methods : list of str
-        Names of the methods, the best first.
-    values : list of ndarray
-        Values of each method on all splits on which it has results.
-    quartiles : ndarray of shape (n_methods, 5)
-        Minimum, lower quartile, median, upper quartile and maximum; nan without results.
-    n_failed : list of int
-        Number of splits on which each method failed.
     metric : str
         Column of the table that is drawn.
     ax_, figure_ : matplotlib Axes and Figure
@@ -56,27 +47,13 @@ class ComparisonDisplay(SingleDisplay):
     >>> from opgd.plotting import ComparisonDisplay
     >>> X, y = load_iris(return_X_y=True)
     >>> table = compare(X, y, ["LDA", "RDA"], cv=3, random_state=0, verbose=0)
-    >>> ComparisonDisplay.from_table(table, draw=False).quartiles.shape
-    (2, 5)
+    >>> display = ComparisonDisplay.from_table(table, draw=False)
+    >>> sorted(summary.name for summary in display.summaries)
+    ['LDA', 'RDA']
     """
 
-    def __init__(
-        self,
-        *,
-        methods: list[str],
-        values: list[FloatArray],
-        metric: str,
-        summaries: list[MethodSummary] | None = None,
-    ) -> None:
-        if summaries is None:
-            names = [name for name, splits in zip(methods, values, strict=True) for _ in splits]
-            columns = {"method": names, metric: np.concatenate(values)}
-            summaries = summarize_methods(columns, metric)
+    def __init__(self, *, summaries: list[MethodSummary], metric: str) -> None:
         self.summaries = summaries
-        self.methods = [summary.name for summary in summaries]
-        self.values = [summary.values[np.isfinite(summary.values)] for summary in summaries]
-        self.n_failed = [summary.n_failed for summary in summaries]
-        self.quartiles = np.array([_compute_quartiles(splits) for splits in self.values])
         self.metric = metric
 
     @classmethod
@@ -100,14 +77,10 @@ class ComparisonDisplay(SingleDisplay):
         -------
         display : ComparisonDisplay
         """
-        summaries = summarize_methods(table, metric)
-        names, values = [s.name for s in summaries], [s.values for s in summaries]
-        return cls(methods=names, values=values, metric=metric, summaries=summaries)._plot_if(
-            draw, ax
-        )
+        return cls(summaries=summarize_methods(table, metric), metric=metric)._plot_if(draw, ax)
 
     def _get_size(self) -> tuple[float, float]:
-        return 7.2, 1.2 + 0.42 * len(self.methods)
+        return 7.2, 1.2 + 0.42 * len(self.summaries)
 
     def _draw(self, ax: Any) -> None:
         timed = self.metric == "seconds"
@@ -128,7 +101,7 @@ class ComparisonDisplay(SingleDisplay):
         ax.tick_params(axis="y", length=0)
 
     def _draw_method(self, ax: Any, place: int, summary: MethodSummary, compared: bool) -> None:
-        values = self.values[place]
+        values = summary.values[np.isfinite(summary.values)]
         if not len(values):
             return
         color = WINNER if compared and summary.winner else OTHER
@@ -143,7 +116,7 @@ class ComparisonDisplay(SingleDisplay):
 
     def _label(self, ax: Any) -> None:
         """Write the names of the methods, and what is drawn."""
-        names = format_names(self.methods)
+        names = format_names([summary.name for summary in self.summaries])
         remarks = [f" ({summary.remark})" if summary.remark else "" for summary in self.summaries]
         labels = [name + remark for name, remark in zip(names, remarks, strict=True)]
         ax.set_yticks(np.arange(len(names)), labels)
@@ -180,10 +153,3 @@ def format_seconds(seconds: float) -> str:
         return "-"
     digits = 0 if seconds >= 10 else 1 if seconds >= 1 else 2
     return f"{seconds:.{digits}f} s"
-
-
-def _compute_quartiles(values: FloatArray) -> FloatArray:
-    if not len(values):
-        return np.full(5, np.nan)
-    quartiles: FloatArray = np.percentile(values, [0, 25, 50, 75, 100])
-    return quartiles
