@@ -92,13 +92,6 @@ def test_pairs_are_found_by_split_whatever_the_order_of_rows(rng):
         assert summaries[name].low == pytest.approx(expected[name].low)
 
 
-def test_one_split_has_no_interval():
-    best, other = summarize_methods(make_table(a=[0.1], b=[0.2]))
-    assert best.winner
-    assert not other.winner
-    assert np.isnan(other.low)
-
-
 def test_all_failed_gives_no_winner():
     (summary,) = summarize_methods(make_table(a=[np.nan, np.nan]))
     assert not summary.winner
@@ -117,9 +110,3 @@ def test_all_failed_gives_no_winner():
 def test_other_tables_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
         summarize_methods(pd.DataFrame(table))
-
-
-@pytest.mark.parametrize("level", [0, 1, -1, "much"])
-def test_levels_that_cannot_be(level):
-    with pytest.raises((ValueError, TypeError), match="level"):
-        summarize_methods(make_table(a=[0.1, 0.2]), level=level)

@@ -1,36 +1,11 @@
 """What is read from fitted estimators, and where."""
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-import opgd
 from opgd import OPGDClassifier
 from opgd.inspection.estimators import compute_first_components_errors, get_center, standardize_rows
-
-SOURCE = Path(opgd.__file__).parent
-
-
-def private_attributes(path):
-    """Private attributes of anything but self and cls."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-            owner = node.value
-            if isinstance(owner, ast.Name) and owner.id not in {"self", "cls"}:
-                yield node.attr
-
-
-def test_private_attributes_of_estimators_are_read_in_one_module():
-    paths = [
-        path
-        for name in ("inspection", "plotting", "report")
-        for path in (SOURCE / name).glob("*.py")
-    ]
-    readers = {path.relative_to(SOURCE) for path in paths if any(private_attributes(path))}
-    assert readers == {Path("inspection/estimators.py")}
 
 
 def test_rows_are_standardized_by_the_training_rows():

@@ -28,10 +28,3 @@ def test_few_exceptions_are_allowed(rng, share):
     column = np.where(np.arange(400) < share * 400, 1 - codes, codes).astype(float)
     column[:100:3] = np.nan
     assert (find(codes, column) is None) == (share > 0.02)
-
-
-def test_columns_with_one_common_value_or_many_values_are_not_meant(rng):
-    codes = np.repeat([0, 1], [200, 200])
-    rare = np.zeros(400)
-    rare[:4] = 1
-    assert find(codes, rare, np.arange(400), rng.integers(2, size=400)) is None

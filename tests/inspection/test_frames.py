@@ -37,26 +37,6 @@ def test_small_groups_far_away_are_inside(rng):
     assert choose_frame(points, np.zeros(1000, dtype=int)).n_outside == 8
 
 
-def test_limits_on_an_axis_move_with_the_data_and_do_not_depend_on_the_other(rng):
-    points, codes = rng.standard_t(2, size=(400, 2)), np.arange(400) % 3
-    frame = choose_frame(points, codes)
-    alone = choose_frame(10 * points[:, :1] + 7, codes)
-    np.testing.assert_allclose(alone.limits[:, 0], 10 * frame.limits[:, 0] + 7)
-
-
-def test_ellipses_are_inside_and_make_points_usual(rng):
-    points, codes = rng.normal(size=(500, 1)), np.zeros(500, dtype=int)
-    ellipse = np.array([[30.0], [40.0]])
-    assert choose_frame(points, codes, ellipse).limits[1] > 40
-    points[:2], codes[:2] = [[33], [37]], 1  # a few rows of a rare class
-    assert choose_frame(points, codes).n_outside == 2
-    assert choose_frame(points, codes, ellipse).n_outside == 0
-    points[0] = 1e4  # with extreme points, ellipses have to be near the others
-    frame = choose_frame(points, codes, np.array([[-3000.0], [-2000.0]]))
-    assert frame.is_outside.nonzero()[0].tolist() == [0, 1]
-    assert -10 < frame.limits[0] < -3
-
-
 def test_constant_scores_have_limits():
     points, codes = np.zeros((10, 1)), np.zeros(10, dtype=int)
     assert choose_frame(points, codes).limits.ravel().tolist() == [-0.5, 0.5]

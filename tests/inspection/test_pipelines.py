@@ -1,7 +1,6 @@
 """Displays, tables and reports of pipelines that end in one of our estimators."""
 
 import json
-import pickle
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -21,8 +19,6 @@ from opgd import (
     OPGDClassifierCV,
     OPGDMixture,
     TableEncoder,
-    load_model,
-    save_model,
     write_report,
 )
 from opgd.inspection.pipelines import select_rows, unwrap
@@ -36,14 +32,12 @@ from opgd.plotting import (
 )
 from opgd.report.summary import summarize
 from tests.messy.write import FOLDER
-from tests.report.helpers import read_page_data, unpack
+from tests.report.helpers import unpack
 
 TABLE = (
     pd.read_csv(FOLDER / "customers.csv").dropna(subset="churn").head(150).reset_index(drop=True)
 )
 X, Y = TABLE.drop(columns="churn"), TABLE["churn"].to_numpy()
-ACCEPTS_NAN = OPGDClassifier().__sklearn_tags__().input_tags.allow_nan
-needs_nan = pytest.mark.skipif(not ACCEPTS_NAN, reason="estimators do not accept missing values")
 
 
 def fit(*steps, y=Y):
@@ -157,14 +151,6 @@ def test_cross_validation_of_a_report_fits_all_steps_again(model):
     assert summary.evaluation.source == "cv"
 
 
-def test_reports_on_clusters_and_test_rows(mixture, model, tmp_path):
-    clusters = summarize(mixture, X, Y)
-    assert clusters.clustering.clusters.rand_index is not None
-    assert clusters.page["originals"]
-    tested = summarize(model, X.head(100), Y[:100], X_test=X.tail(50), y_test=Y[100:])
-    assert tested.evaluation.n_rows == 50
-
-
 @pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
 def test_reports_accept_other_data_frames(convert, model, summary):
     other = summarize(model, convert(X), Y, cv=3)
@@ -180,32 +166,3 @@ def test_arrays_have_no_original_columns(rng):
     assert summary.page["originals"] == []
     assert summary.table.listed == []
     assert summary.columns == ["pca0", "pca1"]
-
-
-@needs_nan
-def test_pipelines_with_missing_values_work_everywhere(tmp_path):
-    """The fifth point: selection, search, report, displays, model files, pickles."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        pipeline = make_pipeline(
-            TableEncoder(), OPGDClassifierCV((1,), ridge=0.1, n_subclasses=1, cv=2)
-        )
-        assert cross_val_score(pipeline, X, Y, cv=2).mean() > 0.7
-        grid = {"tableencoder__max_categories": [4, 30]}
-        assert GridSearchCV(pipeline, grid, cv=2).fit(X, Y).best_score_ > 0.7
-        pipeline.fit(X, Y)
-        path = write_report(pipeline, X, Y, path=tmp_path / "report.html", cv=2)
-    page = read_page_data(path)
-    assert np.all(np.isfinite(unpack(page["axes"][0])))
-    age = next(column for column in page["columns"] if column["name"] == "age")
-    assert unpack(age["missing"]).tolist() == np.flatnonzero(X["age"].isna()).tolist()
-    ProjectionDisplay.from_estimator(pipeline, X, Y, draw=False)
-    assert LoadingsDisplay.from_estimator(pipeline, X, draw=False).columns
-    save_model(pipeline, tmp_path / "model")
-    for same in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(pipeline))):
-        np.testing.assert_array_equal(same.predict_proba(X), pipeline.predict_proba(X))
-    skops = pytest.importorskip("skops.io")
-    stored = skops.dumps(pipeline)
-    types = skops.get_untrusted_types(data=stored)
-    same = skops.loads(stored, trusted=types)
-    np.testing.assert_array_equal(same.predict_proba(X), pipeline.predict_proba(X))

@@ -28,13 +28,6 @@ def table():
     return pd.DataFrame(rows)
 
 
-def test_methods_are_sorted_and_the_best_are_bold(plt, table):
-    ax = ComparisonDisplay.from_table(table).ax_
-    labels = {text.get_text(): text.get_fontweight() for text in ax.get_yticklabels()}
-    assert labels == {"good": "bold", "near": "bold", "bad": "normal"}
-    assert [text.get_text() for text in ax.texts].count("0.50 s") == 3
-
-
 def test_bars_are_intervals_of_the_difference_around_the_mean(plt, table):
     display = ComparisonDisplay.from_table(table)
     best, _, worst = display.summaries
@@ -42,17 +35,3 @@ def test_bars_are_intervals_of_the_difference_around_the_mean(plt, table):
     assert any(np.allclose(bar, [best.mean] * 2) for bar in bars)
     ends = best.mean + np.array([worst.low, worst.high])
     assert any(np.allclose(bar, ends) for bar in bars)
-
-
-def test_times_are_drawn_without_intervals(plt, table):
-    display = ComparisonDisplay.from_table(table, "seconds")
-    assert display.ax_.get_xscale() == "log"
-    assert not display.ax_.lines
-
-
-def test_axes_of_the_caller_are_used(plt, table):
-    figure, (left, right) = plt.subplots(1, 2)
-    display = ComparisonDisplay.from_table(table, ax=right)
-    assert display.ax_ is right
-    assert display.figure_ is figure
-    assert not left.has_data()

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from opgd import OPGDClassifierCV
 from opgd._fit.cluster_numbers import TINY
@@ -34,12 +32,6 @@ def test_selection_marks_the_smallest_mean(mixture):
     best = np.where(smallest >= least, mean, np.inf).argmin()
     assert criteria.chosen == (mixture.n_clusters_, mean[best])
     assert sizes.chosen == (mixture.n_clusters_, smallest[best])
-
-
-def test_selection_of_a_pipeline_is_that_of_its_mixture(mixture):
-    pipeline = make_pipeline(FunctionTransformer(), mixture)
-    panels = SelectionDisplay.from_estimator(pipeline, draw=False).panels
-    assert panels[0].chosen == SelectionDisplay.from_estimator(mixture, draw=False).panels[0].chosen
 
 
 @pytest.mark.parametrize(

@@ -61,29 +61,6 @@ def test_threshold_of_two_classes_has_the_least_expected_cost(rng):
     assert curve.x[np.argmin(curve.costs)] == pytest.approx(1 / 5, abs=0.05)
 
 
-@pytest.mark.parametrize(("cost", "n_lines"), [(1, 1), (4, 2)])
-def test_equal_thresholds_are_drawn_once(cost, n_lines, rng):
-    p = rng.random(50)
-    y = np.where(p > 0.5, "ill", "absent")
-    display = CostDisplay.from_predictions(
-        y, np.column_stack([1 - p, p]), ["absent", "ill"], costs={("ill", "absent"): cost}
-    )
-    labels = [text.get_text() for text in display.figure_.axes[1].get_legend().get_texts()]
-    assert sum("threshold" in label for label in labels) == n_lines
-
-
-def test_displays_draw_on_axes_of_the_caller(plt, classifier, held_out):
-    rows, labels = held_out
-    figure, axes = plt.subplots(1, 3)
-    sets, classes = classifier.predict_proba(rows) > 0.2, classifier.classes_
-    displays = [
-        PredictionSetDisplay.from_predictions(labels, sets, classes, coverage=0.9, ax=axes[:2]),
-        CostDisplay.from_estimator(classifier, rows, labels, costs=COSTS, ax=axes[2]),
-    ]
-    assert all(display.figure_ is figure for display in displays)
-    assert displays[0].ax_ is axes[0]
-
-
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="bool"):
         PredictionSetDisplay.from_predictions(["a"], [[1, 0]], ["a", "b"])

@@ -18,8 +18,12 @@ from opgd.plotting import (
     ComparisonDisplay,
     ComponentsDisplay,
     ConvergenceDisplay,
+    CostDisplay,
+    DriftDisplay,
+    FeatureSelectionDisplay,
     LoadingsDisplay,
     PairsDisplay,
+    PredictionSetDisplay,
     ProjectionDisplay,
     SelectionDisplay,
     loadings_table,
@@ -55,6 +59,7 @@ def test_what_cannot_be_drawn_is_refused(model, call, error, words):
 
 def test_every_display_draws(plt, model, full, mixture):
     search = OPGDClassifierCV((1, 2), shrinkage=0, ridge=0, cv=0.3, random_state=0).fit(X, Y)
+    sparse = OPGDClassifierCV(1, sparsity=(1, 13), n_subclasses=1, ridge=0.1, cv=2).fit(X, Y)
     table = compare(X, Y, ["LDA", "RDA"], cv=3, random_state=0, verbose=0)
     cpc = CommonPrincipalComponents(2).fit(X.to_numpy(), Y)
     displays = [
@@ -74,6 +79,10 @@ def test_every_display_draws(plt, model, full, mixture):
         ConvergenceDisplay.from_estimator(model),
         ComparisonDisplay.from_table(table),
         ComparisonDisplay.from_table(table, "seconds"),
+        CostDisplay.from_estimator(model, X, Y, costs={("class_1", "class_0"): 5}),
+        DriftDisplay.from_estimator(model, X[:59]),
+        FeatureSelectionDisplay.from_estimator(sparse),
+        PredictionSetDisplay.from_predictions(Y, model.predict_proba(X) > 0.2, model.classes_),
     ]
     assert len(plt.get_fignums()) == len(displays)
     for display in displays:

@@ -26,19 +26,6 @@ def test_the_largest_shifts_come_first(wine):
     assert np.all(np.diff(np.abs(display.features["shift"])) <= 0)
 
 
-def test_three_panels_are_drawn(wine):
-    from matplotlib import pyplot
-
-    X, y = wine
-    display = DriftDisplay.from_estimator(OPGDClassifier().fit(X, y), X[y == y[0]])
-    assert [panel.get_title() for panel in display.axes_] == ["columns", "axes", "classes"]
-    assert len(display.axes_[0].patches) == 12
-    assert [label.get_text() for label in display.axes_[2].get_yticklabels()] == np.unique(
-        y
-    ).tolist()
-    pyplot.close(display.figure_)
-
-
 def test_other_estimators_are_refused(wine):
     with pytest.raises(TypeError, match="LogisticRegression"):
         DriftDisplay.from_estimator(LogisticRegression(), wine[0])

@@ -6,9 +6,6 @@ from scipy.stats import chi2
 from sklearn.datasets import load_digits
 
 from opgd import DataWarning, OPGDClassifier, OPGDSemiSupervised
-from opgd.baselines import (
-    ReducedRankLDA,
-)
 from opgd.plotting import ProjectionDisplay
 from tests.plotting.helpers import WINE, X, Y, arrays, legend_texts
 
@@ -43,12 +40,6 @@ def test_ellipses_hold_the_stated_share_of_rows_of_the_model(full, rng):
     assert np.mean(np.sum(places**2, axis=1) < 1) == pytest.approx(0.8, abs=0.015)
 
 
-def test_diagonal_models_have_upright_ellipses(model):
-    display = arrays(model, X, Y)
-    assert np.all(np.isin(display.ellipse_angles.round(8), [0, 90]))
-    np.testing.assert_allclose(display.covariances[:, 0, 0], model.projected_variances_[:, 0])
-
-
 def test_regions_of_two_axes_are_the_models_predictions():
     rows = X.iloc[:, [0, 6]].to_numpy()
     for options in (
@@ -62,13 +53,6 @@ def test_regions_of_two_axes_are_the_models_predictions():
         back = np.linalg.solve(model.components_, points.T).T
         expected = np.searchsorted(model.classes_, model.predict(back))
         assert np.mean(expected == regions.codes.ravel()) > 0.9999  # rounding on borders
-
-
-def test_axis_labels_carry_shares(model, mixture):
-    share = f"{100 * model.component_shares_[0]:.0f}%"
-    assert arrays(model, X, Y).axis_labels[0] == f"axis 1 ({share} of the likelihood gain)"
-    assert "of the objective gain" in arrays(mixture, X).axis_labels[1]
-    assert arrays(ReducedRankLDA().fit(X, Y), X, Y).axis_labels == ["axis 1", "axis 2"]
 
 
 def test_errors_are_those_of_all_axes():
@@ -110,12 +94,6 @@ def test_arrows_are_regressions_of_scores_on_columns(model):
         np.testing.assert_allclose(shift, np.array(slopes) * X[name].std(ddof=0))
 
 
-def test_log_odds_are_zero_between_the_regions(full):
-    regions = arrays(full, X, Y, decision_regions=True).regions
-    for code in range(3):
-        assert np.array_equal(regions.compute_log_odds(code) > 0, regions.codes == code)
-
-
 def test_arrows_have_different_directions(model):
     display = arrays(model, X, Y, arrows=13)
     steps = display.arrows.shifts / np.diff(display.limits, axis=0)
@@ -151,38 +129,6 @@ def test_numbers_along_the_axes_count_from_the_center_of_the_training_data(plt, 
         numbers = [float(text.replace("\u2212", "-")) for text in texts]
         np.testing.assert_allclose(axis.get_ticklocs() - origin, numbers, atol=1e-6)
         assert np.abs(scores - origin).max() < 20
-
-
-def test_dark_backgrounds_have_light_text(plt, full):
-    with plt.style.context("dark_background"):
-        ax = ProjectionDisplay.from_estimator(full, X, Y, mark_errors=True).ax_
-    names = {text.get_text(): text for text in ax.texts}
-    assert names["class_0"].get_color() == "#e8e8e8"
-    assert names["class_0"].get_bbox_patch().get_facecolor()[:3] == (0, 0, 0)
-
-
-def test_legend_says_what_is_drawn_and_covers_nothing(plt, full):
-    display = ProjectionDisplay.from_estimator(
-        full, X, Y, level=0.75, mark_errors=True, decision_regions=True, arrows=2, max_rows=100
-    )
-    words = " ".join(legend_texts(display.ax_))
-    for part in ("class_0", "75%", f"({display.n_wrong} of 178 rows)", "standard deviations"):
-        assert part in words
-    assert display.ax_.get_title() == f"{len(display.scores)} of 178 rows drawn"
-    display.figure_.canvas.draw()
-    box = display.ax_.get_legend().get_window_extent()
-    assert box.x0 >= display.ax_.get_window_extent().x1
-    assert box.x1 <= display.figure_.bbox.x1
-
-
-def test_many_classes_have_a_legend_in_columns(plt, rng):
-    labels = np.arange(70).repeat(6)
-    rows = 9 * rng.normal(size=(70, 3)).repeat(6, axis=0) + rng.normal(size=(420, 3))
-    model = OPGDClassifier(n_components=2, shrinkage=1.0, max_iter=0, init="lda").fit(rows, labels)
-    display = ProjectionDisplay.from_estimator(model, rows, labels)
-    texts = legend_texts(display.ax_)
-    assert texts[59:61] == ["59", "and 10 more"]
-    assert "90%" in texts[-1]
 
 
 def test_labels_that_are_not_classes_are_reported():

@@ -158,36 +158,6 @@ def test_the_view_is_zoomed_moved_and_reset(tab):
     assert tab.ask(view) == home
 
 
-def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(tab):
-    view = "() => opgdReport.scatter.chart.getScale().range"
-    area, home = tab.show("#plot"), tab.ask(view)
-    tab.page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
-    before = tab.ask("() => scrollY")
-    tab.page.mouse.wheel(0, 60)
-    tab.page.wait_for_function("before => scrollY > before", arg=before)
-    assert tab.ask(view) == home
-    assert "Ctrl" in tab.page.locator("#plot").get_attribute("data-hint")
-    tab.page.keyboard.down("Control")
-    tab.page.mouse.wheel(0, -60)
-    tab.page.keyboard.up("Control")
-    tab.page.wait_for_function(
-        "home => opgdReport.scatter.chart.getScale().range[0] > home[0]", arg=home
-    )
-    tab.page.locator("#reset").click()
-    tab.settle()
-    assert tab.ask(view) == home
-
-
-def test_the_contents_mark_the_section_on_the_screen(tab):
-    for section in ("quality", "axes"):
-        script = "id => document.getElementById(id).scrollIntoView({behavior: 'instant'})"
-        tab.ask(script, section)
-        tab.page.wait_for_selector(f"nav a[href='#{section}'][aria-current]")
-        assert tab.page.locator("nav a[aria-current]").count() == 1
-    tab.ask("() => scrollTo(0, document.documentElement.scrollHeight)")
-    tab.page.wait_for_selector("nav a[href='#fit'][aria-current]")
-
-
 def test_a_legend_entry_isolates_its_class(tab):
     entry = tab.page.locator("#legend button").nth(1)
     entry.focus()
@@ -242,13 +212,6 @@ def test_rows_are_selected_everywhere_and_downloaded(tab, rows):
     tab.page.locator("#clear").click()
     assert tab.page.locator("#download").is_disabled()
     tab.page.locator("#tools input[value=zoom]").check()
-
-
-def test_all_shown_rows_are_selected_by_the_keyboard(tab):
-    tab.page.locator("#select-shown").focus()
-    tab.page.keyboard.press("Enter")
-    assert len(tab.ask(SELECTED)) == 178
-    tab.page.locator("#clear").click()
 
 
 def test_the_table_is_sorted_and_selects_rows(tab):
@@ -323,16 +286,6 @@ def test_listed_rows_are_downloaded_with_reasons_and_columns(tab, rows):
     column = header.index(f"'{name}")
     values = [float(line[column]) for line in lines]
     assert values == pytest.approx(X[name].to_numpy()[list(map(int, listed))], rel=1e-6)
-
-
-def test_the_table_shows_all_columns_on_request(tab, rows):
-    assert "5 of 13" in tab.page.locator("#rows-columns option").first.inner_text()
-    heads = tab.page.locator("#rows-table thead button")
-    few = heads.count()
-    tab.page.select_option("#rows-columns", label="all 13")
-    assert heads.count() == few + 8
-    tab.page.select_option("#rows-columns", index=0)
-    assert heads.count() == few
 
 
 @pytest.mark.parametrize("chart", ["plot", "calibration"])

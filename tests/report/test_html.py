@@ -11,7 +11,6 @@ from opgd import (
     OPGDClassifier,
     write_report,
 )
-from opgd.report.html import choose_ticks
 
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",
@@ -63,19 +62,3 @@ def test_same_model_gives_the_same_bytes(model, wine, tmp_path):
         write_report(model, wine.data, wine.target, path=tmp_path / f"{i}.html") for i in range(2)
     ]
     assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "labels"),
-    [
-        (18073.6, 19805.5, ["18,500", "19,000", "19,500"]),
-        (-0.2, 1.0, ["0.0", "0.5", "1.0"]),
-        (-1200, -300, ["\u22121,200", "\u22121,000", "\u2212800", "\u2212600", "\u2212400"]),
-        (5.0, 5.0, ["5"]),
-        (1.2e6, 1.31e6, ["1,200k", "1,250k", "1,300k"]),
-    ],
-)
-def test_ticks_are_round_numbers(low, high, labels):
-    ticks = choose_ticks(low, high)
-    assert [label for _, label in ticks] == labels
-    assert all(low - 1e-9 <= value <= high + 1e-9 for value, _ in ticks)

@@ -196,23 +196,6 @@ def test_wrong_rows_of_a_test_set_are_listed(wine):
     wrong = np.flatnonzero(model.predict(X.iloc[test]) != labels)
     assert sorted(row.row for row in found.performance.wrong) == wrong.tolist()
     assert {4, 9} <= set(wrong)
-    assert found.performance.wrong[0].name == str(X.index[test[found.performance.wrong[0].row]])
-    assert [row.label_probability for row in found.performance.wrong] == sorted(
-        row.label_probability for row in found.performance.wrong
-    )
-    assert all(method.n_splits == 1 for method in found.performance.methods)
-    ours, best = (
-        min(
-            method.mean
-            for method in found.performance.methods
-            if (method.name == "this model") == is_ours
-        )
-        for is_ours in (True, False)
-    )
-    side = "equals" if ours == best else "higher" if ours > best else "lower"
-    sentence = next(text for text in found.findings if text.startswith("Its error"))
-    assert side in sentence
-    assert ("89 test rows" in sentence) == (ours != best)  # too few for a clear difference
 
 
 @pytest.fixture(scope="module")
@@ -228,73 +211,17 @@ def rare():
     return X, y, OPGDClassifier(n_components=1).fit(X[:1400], y[:1400])
 
 
-def test_rows_of_a_missed_class_are_no_label_errors(rare, tmp_path):
+def test_rows_of_a_missed_class_are_no_label_errors(rare):
     X, y, model = rare
-    data = {"X_test": X[1400:], "y_test": y[1400:]}
-    found = summarize(model, X[:1400], y[:1400], **data)
-    evaluation, checks = found.evaluation, found.checks
+    found = summarize(model, X[:1400], y[:1400], X_test=X[1400:], y_test=y[1400:])
     of_label = model.predict_proba(X[:1400])[np.arange(1400), 1 * (y[:1400] == "yes")]
     doubtful = np.flatnonzero(of_label < 0.5)
     assert np.sum(y[doubtful] == "yes") > 20  # these were listed
-    assert 0 < evaluation.recalls[1] < 0.5
-    assert [row.label for row in checks.doubtful] == [0] * checks.n_doubtful
-    assert {row.row for row in checks.doubtful} == set(doubtful[y[doubtful] == "no"])
-    assert {0, 1} <= {row.row for row in checks.doubtful}
-    n_found, n_rows = evaluation.confusion[1, 1], evaluation.confusion[1].sum()
-    assert f"finds {n_found} of its {n_rows} test rows" in checks.unlisted
-    assert f"Of the {n_rows} test rows of class yes, {n_found} " in found.findings[1]
+    assert 0 < found.evaluation.recalls[1] < 0.5
+    assert {row.row for row in found.checks.doubtful} == set(doubtful[y[doubtful] == "no"])
     wrong = model.predict(X[1400:]) != y[1400:]
     assert {row.row for row in found.performance.wrong} == set(np.flatnonzero(wrong))
     assert found.performance.n_to_check == np.sum(wrong & (y[1400:] == "no"))
-    path = write_report(model, X[:1400], y[:1400], path=tmp_path / "r.html", **data)
-    section = path.read_text("utf-8").split("Possible label errors in the training rows")[1]
-    assert checks.unlisted in section
-    assert f"{checks.n_doubtful} rows of other classes have a label" in section
-
-
-def test_held_out_rows_of_a_missed_class_are_not_listed(rare, tmp_path):
-    X, y, model = rare
-    found = summarize(model, X, y)
-    performance = found.performance
-    wrong = np.flatnonzero(performance.held_out.argmax(axis=1) != (y == "yes"))
-    assert performance.n_wrong == len(wrong)
-    assert np.sum(y[wrong] == "yes") > 20
-    assert {row.row for row in performance.wrong} == set(wrong[y[wrong] == "no"])
-    assert performance.n_to_check == len(performance.wrong) >= 2
-    page = write_report(model, X, y, path=tmp_path / "r.html").read_text("utf-8")
-    section = page[page.index('id="check"') : page.index('id="far"')]
-    assert f"{len(wrong)} rows are misclassified in cross-validation. <bdi>Rows of" in section
-    assert f"All {performance.n_to_check} rows of other classes are listed." in section
-    assert "(without those of <bdi>class yes</bdi>)" in page
-
-
-def test_all_classes_can_be_missed(rng, tmp_path):
-    X, y = rng.normal(size=(300, 2)), np.arange(300) % 3
-    X_test = X + 0.0
-    model = OPGDClassifier(n_components=1).fit(X, y)
-    y_test = (model.predict(X_test) + 1) % 3
-    path = tmp_path / "r.html"
-    section = (
-        write_report(model, X, y, X_test=X_test, y_test=y_test, path=path)
-        .read_text("utf-8")
-        .split("Possible label errors in the training rows")[1]
-    )
-    assert "not listed: the model finds fewer than half of their test rows" in section
-    assert "None found" not in section
-
-
-def test_large_tables_are_not_compared_and_the_report_says_so(model, wine, monkeypatch):
-    monkeypatch.setattr("opgd.report.usual.MAX_ROWS", 100)
-    found = summarize(model, wine.data, wine.target, cv=2, comparison="usual")
-    assert found.performance.methods is None
-    assert "the table is large" in found.performance.methods_note
-    monkeypatch.undo()
-    monkeypatch.setattr("opgd.report.usual.MAX_SECONDS", 0.05)
-    found = summarize(model, wine.data, wine.target, cv=2, comparison="usual").performance
-    assert "gradient boosting would take long" in found.methods_note
-    assert {method.name for method in found.methods} == {"this model", "LDA", "logistic regression"}
-    with pytest.raises(ValueError, match="comparison must be 'usual'"):
-        summarize(model, wine.data, wine.target, comparison="others")
 
 
 def test_noise_belongs_to_no_cluster(rng):

@@ -51,12 +51,3 @@ def test_a_given_number_has_no_path_and_encoded_columns_are_named(wine):
         f"The model uses 2 of {found.n_columns} columns; predictions do not depend on the others."
     ]
     assert describe_used_columns(unwrap(OPGDClassifier(1).fit(wine.data, wine.target))) is None
-
-
-@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
-def test_columns_that_are_not_used_may_be_missing(search, wine, tmp_path):
-    used = wine.data.columns[search.get_support()]
-    table = wine.data[used].reindex(columns=wine.data.columns)
-    path = tmp_path / "few.html"
-    write_report(search, table, wine.target, path=path, comparison=None, cv=0)
-    assert 'id="used-columns"' in path.read_text("utf-8")

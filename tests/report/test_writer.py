@@ -121,14 +121,6 @@ def test_the_result_is_a_path_that_notebooks_display(model, wine, tmp_path):
     assert path._repr_html_() is None
 
 
-def test_a_report_on_a_thousand_rows_is_small(rng, tmp_path):
-    y = rng.integers(5, size=1000)
-    X = rng.normal(size=(1000, 60)) + 2 * rng.normal(size=(5, 60))[y]
-    model = OPGDClassifier(max_iter=2, tol=10.0).fit(X, y)
-    path = write_report(model, X, y, path=tmp_path / "r.html", cv=0)
-    assert path.stat().st_size < 1e6
-
-
 def test_fifty_thousand_rows_fit_into_fifteen_megabytes(rng, tmp_path):
     y = rng.integers(10, size=50_000)
     X = rng.normal(size=(50_000, 30)) + 3 * rng.normal(size=(10, 30))[y]
