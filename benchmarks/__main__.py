@@ -8,7 +8,6 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import (
-    arrays,
     calibration,
     choosing,
     cluster,
@@ -78,7 +77,6 @@ SECTIONS: dict[str, Section] = {
     "onnx": graphs.show_graphs,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
-    "arrays": arrays.run,
     "threads": threads.run,
     "peers": peers.run,
     "growth": growth.run,

@@ -29,7 +29,6 @@ from opgd._fit.mixture_selection import (
 from opgd._fit.mixture_warnings import warn_about_mixture
 from opgd._fit.problem import Problem
 from opgd._fit.profiles import ClusterProfile, profile_clusters
-from opgd._utils.arrays import get_namespace, to_host
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.features import validate_features
@@ -480,10 +479,7 @@ class OPGDMixture(
             )
         return X
 
-    def _log_joint(self, X: Any) -> Any:
-        on_device = self._find_device_rows(X)
-        if on_device is not None:
-            return on_device.class_log_joint(self._projection)
+    def _log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         with one_blas_thread():
             return self._projection.class_log_joint(X)
@@ -501,8 +497,7 @@ class OPGDMixture(
         labels : ndarray of shape (n_samples,)
             With `noise`, -1 for samples that are more probably noise.
         """
-        log_joint = self._log_joint(X)
-        labels = to_host(get_namespace(log_joint).argmax(log_joint, axis=1))
+        labels = self._log_joint(X).argmax(axis=1)
         noise = self._noise
         if noise is None:
             return labels
@@ -530,9 +525,7 @@ class OPGDMixture(
         -------
         posteriors : ndarray of shape (n_samples, n_clusters_)
         """
-        log_joint = self._log_joint(X)
-        xp = get_namespace(log_joint)
-        return xp.exp(normalize_log_joints(log_joint, xp))
+        return np.exp(normalize_log_joints(self._log_joint(X)))
 
     def profiles(self, X: Any) -> list[ClusterProfile]:
         """Describe each cluster by the original features.

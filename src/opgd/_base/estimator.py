@@ -1,17 +1,14 @@
 """Base class of all estimators, and a decorator that undoes failed fits."""
 
-import copy
 import functools
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from opgd._utils.arrays import find_place
 from opgd._utils.features import validate_features
 from opgd._utils.warnings import keep_filters
-from opgd.core.device import DeviceSamples
 from opgd.core.types import AnyArray
 
 OPTIONAL = (
@@ -61,13 +58,6 @@ class BaseModel(BaseEstimator):
         tags.input_tags.allow_nan = self._allow_missing
         return tags
 
-    def __sklearn_array_api_convert__(self, converter: Callable[[Any], Any]) -> Self:
-        """Return a copy for scikit-learn's `move_estimator_to`; predictions need no other arrays.
-
-        The model's arrays are copied to the device of the samples in each call.
-        """
-        return copy.copy(self)
-
     def _column_names(self) -> list[str]:
         """Return the names of the features for messages."""
         names = getattr(self, "feature_names_in_", None)
@@ -80,17 +70,3 @@ class BaseModel(BaseEstimator):
         check_is_fitted(self)
         with keep_filters():
             return validate_features(self, X, reset=False, allow_nan=self._allow_missing)
-
-    def _find_device_rows(self, X: Any) -> DeviceSamples | None:
-        """Return samples of another library, validated, or None for NumPy and other input.
-
-        Samples with missing values are not computed on devices, so that None is returned as well.
-        """
-        place = find_place(X)
-        if place is None:
-            return None
-        check_is_fitted(self)
-        floats = [place.xp.float32, place.float_dtype]
-        X = validate_data(self, X, reset=False, dtype=floats, ensure_all_finite=False)
-        samples = DeviceSamples(X, place)
-        return samples if samples.are_finite else None

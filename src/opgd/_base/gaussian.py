@@ -12,7 +12,6 @@ from opgd._base.posterior import PosteriorMixin
 from opgd._base.projection import ProjectionMixin
 from opgd._base.shift import Drift, measure_drift
 from opgd._dask.lazy import compute_eagerly, match_input_type
-from opgd._utils.arrays import get_namespace, put_beside, to_host
 from opgd._utils.blas import one_blas_thread
 from opgd.core.coordinates import Coordinates
 from opgd.core.fitted import FittedProjection, mix_background
@@ -106,7 +105,7 @@ class GaussianModel(BaseModel):
         typicality : ndarray of shape (n_samples,)
             Values from 0 to 1.
         """
-        nearest = to_host(self._nearest_distances(X))
+        nearest = self._nearest_distances(X)
         held_out = getattr(self, "_held_out", None)
         if held_out is not None and held_out.distances is not None:
             return held_out.typicality(nearest, self._projection.n_components)
@@ -115,9 +114,6 @@ class GaussianModel(BaseModel):
 
     def _nearest_distances(self, X: Any) -> FloatArray:
         """Return squared Mahalanobis distances to the nearest Gaussian, (n,)."""
-        on_device = self._find_device_rows(X)
-        if on_device is not None:
-            return on_device.nearest_distances(self._projection)
         X = self._check_rows(X)
         with one_blas_thread():
             return self._projection.nearest_distances(X)
@@ -160,18 +156,11 @@ class GaussianClassifier(PosteriorMixin, GaussianModel):
         """
         by_class = self._density_log_joint(X)
         if self._projection.background > 0:
-            by_class = self._mix_background(by_class)
-        by_class += put_beside(self._log_prior_ratios(priors), by_class)
+            by_class = mix_background(by_class, self._projection.background, self.priors_)
+        by_class += self._log_prior_ratios(priors)
         return by_class
 
-    def _mix_background(self, log_joints: Any) -> Any:
-        priors, xp = put_beside(self.priors_, log_joints), get_namespace(log_joints)
-        return mix_background(log_joints, self._projection.background, priors, xp)
-
-    def _density_log_joint(self, X: Any) -> Any:
-        on_device = self._find_device_rows(X)
-        if on_device is not None:
-            return on_device.class_log_joint(self._projection)
+    def _density_log_joint(self, X: Any) -> FloatArray:
         X = self._check_rows(X)
         with one_blas_thread():
             return self._projection.class_log_joint(X)

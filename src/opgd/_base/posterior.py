@@ -9,7 +9,6 @@ from sklearn.utils import check_consistent_length
 from opgd._base.prediction_sets import PredictionSetMixin
 from opgd._base.shift import PriorShiftMixin
 from opgd._dask.lazy import compute_eagerly, match_input_type
-from opgd._utils.arrays import get_namespace, to_host
 from opgd._utils.costs import make_rule, warn_about_class_weight
 from opgd._utils.features import validate_features
 from opgd._utils.labels import (
@@ -156,11 +155,9 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
             Predicted labels, from ``classes_``, or `reject_label`.
         """
         if costs is None and reject_cost is None and reject_below is None and reject_label is None:
-            by_class = self._class_log_joint(X, priors)
-            codes = to_host(get_namespace(by_class).argmax(by_class, axis=1))
-            labels: AnyArray = self.classes_[codes]
+            labels: AnyArray = self.classes_[self._class_log_joint(X, priors).argmax(axis=1)]
             return labels
-        log_posteriors = normalize_log_joints(to_host(self._class_log_joint(X, priors)))
+        log_posteriors = normalize_log_joints(self._class_log_joint(X, priors))
         rule = make_rule(self.classes_, costs, reject_cost, reject_below, reject_label)
         if costs is not None and priors is None and getattr(self, "class_weight", None) is not None:
             warn_about_class_weight()
@@ -206,8 +203,7 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         log_posteriors : ndarray of shape (n_samples, n_classes)
             Columns are in the order of ``classes_``.
         """
-        by_class = self._class_log_joint(X, priors)
-        return normalize_log_joints(by_class, get_namespace(by_class))
+        return normalize_log_joints(self._class_log_joint(X, priors))
 
     @match_input_type
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
@@ -232,5 +228,4 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
         posteriors : ndarray of shape (n_samples, n_classes)
             Columns are in the order of ``classes_``.
         """
-        log_posteriors = self.predict_log_proba(X, priors)
-        return get_namespace(log_posteriors).exp(log_posteriors)
+        return np.exp(self.predict_log_proba(X, priors))

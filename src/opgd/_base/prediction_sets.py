@@ -15,7 +15,6 @@ from opgd._dask.lazy import (
     compute_together,
     is_lazy,
 )
-from opgd._utils.arrays import to_host
 from opgd._utils.labels import encode_true_labels, to_label_array
 from opgd._utils.validation import check_flag, check_sample_weight, check_seed, check_share
 from opgd._utils.warnings import DataWarning, warn_caller
@@ -160,7 +159,7 @@ class PredictionSetMixin:
         rng: np.random.RandomState | None,
         X: Any,
     ) -> AnyArray:
-        log_joints = to_host(self._density_log_joint(X))
+        log_joints = self._density_log_joint(X)
         ratios = self._log_prior_ratios(priors)
         uniform = None if rng is None else rng.uniform(size=log_joints.shape)
         sets: AnyArray = held_out.p_values(log_joints + ratios, ratios, uniform) > level

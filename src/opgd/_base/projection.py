@@ -41,9 +41,6 @@ class ProjectionMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         -------
         scores : ndarray of shape (n_samples, n_components)
         """
-        on_device = self._find_device_rows(X)
-        if on_device is not None:
-            return on_device.scores(self.components_)
         X = self._check_rows(X)
         with one_blas_thread(), np.errstate(over="ignore"):  # scores may overflow in float32
             return self._scores(X).astype(X.dtype, copy=False)

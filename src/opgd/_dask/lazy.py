@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from opgd._utils.arrays import find_place, to_host
 from opgd._utils.features import to_feature_array
 from opgd.core.types import AnyArray
 
@@ -17,16 +16,12 @@ def is_lazy(X: Any) -> bool:
 
 
 def match_input_type(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a method with one result per sample.
-
-    Dask input gives a Dask array, and an array of another library gives one of that library.
-    """
+    """Decorate a method with one result per sample, so that Dask input gives a Dask array."""
 
     @functools.wraps(method)
     def apply(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_lazy(X):
-            place, result = find_place(X), method(self, X, *args, **kwargs)
-            return result if place is None else place.put_numbers(result)
+            return method(self, X, *args, **kwargs)
         return apply_lazily(functools.partial(_call_method, method, self, args, kwargs), X)
 
     return apply
@@ -109,8 +104,8 @@ def load_lengths(X: Any) -> Any:
 
 
 def compute_eagerly(values: Any) -> Any:
-    """Return values in memory; Dask collections are computed, arrays copied from devices."""
-    return values.compute() if is_lazy(values) else to_host(values)
+    """Return values in memory; Dask collections are computed."""
+    return values.compute() if is_lazy(values) else values
 
 
 def compute_together(*values: Any) -> tuple[Any, ...]:
@@ -119,7 +114,7 @@ def compute_together(*values: Any) -> tuple[Any, ...]:
         import dask
 
         values = dask.compute(*values)
-    return tuple(to_host(value) for value in values)
+    return values
 
 
 def take_values(values: AnyArray, codes: Any) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from opgd._utils.arrays import to_host
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray
 
@@ -121,8 +120,8 @@ def classify_type(found: type) -> str:
 
 
 def compute_lazy(values: Any) -> Any:
-    """Return Dask collections, and arrays of other libraries, as values in memory."""
-    return values.compute() if hasattr(values, "__dask_graph__") else to_host(values)
+    """Return Dask collections as values in memory."""
+    return values.compute() if hasattr(values, "__dask_graph__") else values
 
 
 def fill_masked(values: Any) -> AnyArray:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
@@ -181,14 +180,13 @@ class FittedProjection:
         return map_blocks(X, self.center, block_log_joint, int(groups[-1]) + 1)
 
 
-def mix_background(log_joints: Any, share: float, priors: Any, xp: Any = np) -> Any:
+def mix_background(log_joints: FloatArray, share: float, priors: FloatArray) -> FloatArray:
     """Return log((1 - share) posterior + share priors) of the classes, (n, K).
 
-    `log_joints` (n, K) may lack a constant of each sample; a new array is returned. `xp` is the
-    module of the arrays.
+    `log_joints` (n, K) may lack a constant of each sample; a new array is returned.
     """
-    log_posteriors = normalize_log_joints(log_joints + 0.0, xp)
+    log_posteriors = normalize_log_joints(log_joints + 0.0)
     if share == 0:
         return log_posteriors
     with np.errstate(divide="ignore"):  # a class may have prior 0
-        return xp.logaddexp(math.log1p(-share) + log_posteriors, xp.log(share * priors))
+        return np.logaddexp(math.log1p(-share) + log_posteriors, np.log(share * priors))

@@ -1,7 +1,6 @@
 """Scores, log joints and their sums by class for new samples, computed block by block."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -118,11 +117,11 @@ def log_joint_at_means(gaussians: ProjectedGaussians, form: Form) -> FloatArray:
     return at_means
 
 
-def normalize_log_joints(log_joints: Any, xp: Any = np) -> Any:
-    """Convert log joints (n, K) to log posteriors in place; `xp` is the module of the array."""
+def normalize_log_joints(log_joints: FloatArray) -> FloatArray:
+    """Convert log joints (n, K) to log posteriors in place."""
     # subtract the maximum first: the log of the sum would be lost in huge log joints
-    log_joints -= xp.max(log_joints, axis=1, keepdims=True)
-    log_joints -= xp.log(xp.sum(xp.exp(log_joints), axis=1, keepdims=True))
+    log_joints -= np.max(log_joints, axis=1, keepdims=True)
+    log_joints -= np.log(np.sum(np.exp(log_joints), axis=1, keepdims=True))
     return log_joints
 
 

@@ -1,4 +1,4 @@
-"""Scores standardized for every Gaussian by one matrix product, for graphs and devices."""
+"""Scores standardized for every Gaussian by one matrix product, for graphs."""
 
 from dataclasses import dataclass
 
