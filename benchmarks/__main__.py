@@ -18,7 +18,6 @@ from benchmarks import (
     defaults,
     few_labels,
     files,
-    graphs,
     growth,
     kernel,
     labels,
@@ -74,7 +73,6 @@ SECTIONS: dict[str, Section] = {
     "feature-cost": sparse.show_path_cost,
     "missing": missing.show_missing,
     "missing-clusters": missing.show_missing_clusters,
-    "onnx": graphs.show_graphs,
 }
 SCALED_SECTIONS: dict[str, ScaledSection] = {
     "threads": threads.run,
@@ -112,7 +110,6 @@ LONG = [
     "features",
     "missing",
     "missing-clusters",
-    "onnx",
     *SCALED_SECTIONS,
 ]
 """Sections that take many minutes or the better part of an hour, run when asked for."""

@@ -4,7 +4,6 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from opgd._onnx.export import to_onnx
     from opgd._utils.warnings import DataWarning
     from opgd.classifier import OPGDClassifier
     from opgd.classifier_cv import OPGDClassifierCV
@@ -13,6 +12,7 @@ if _typing.TYPE_CHECKING:
     from opgd.files import open_table
     from opgd.mixture import OPGDMixture
     from opgd.model_file import load_model, save_model
+    from opgd.onnx import to_onnx
     from opgd.report import explore, write_report
     from opgd.semi_supervised import OPGDSemiSupervised
     from opgd.table_encoder import TableEncoder
@@ -50,7 +50,7 @@ _MODULES = {
     "load_model": "opgd.model_file",
     "open_table": "opgd.files",
     "save_model": "opgd.model_file",
-    "to_onnx": "opgd._onnx.export",
+    "to_onnx": "opgd.onnx",
     "write_report": "opgd.report",
 }
 

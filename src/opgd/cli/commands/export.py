@@ -1,15 +1,12 @@
 """The command `opgd export`."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from opgd.cli.console import Terminal, quote
 from opgd.cli.errors import BadInput
 from opgd.cli.options import OUTPUT, AsJson, Force, ModelFile, Quiet
-
-if TYPE_CHECKING:
-    from opgd.cli.models import Model
 
 ENDING = ".onnx"
 DTYPES = ("float32", "float64")
@@ -50,8 +47,16 @@ def export(
     if path.suffix.lower() != ENDING:
         raise BadInput(f"{quote(output)} must end in {ENDING}.")
     opened = open_model(model)
+    if opened.steps is not None:
+        raise BadInput(
+            f"{quote(model)} encodes columns of a table before it predicts, which no graph can do. "
+            "In Python, encode the table with load_model(...)[:-1].transform(table), and convert "
+            "the classifier with opgd.to_onnx(load_model(...)[-1])."
+        )
+    if opened.fill_values is not None:
+        terminal.note("The graph does not fill missing cells; fill them before.")
     try:
-        converted = to_onnx(_add_imputer(opened), dtype=dtype)
+        converted = to_onnx(opened.estimator, dtype=dtype)
     except TypeError as error:
         raise BadInput(str(error)) from None
     data = converted.SerializeToString()
@@ -66,15 +71,3 @@ def export(
     names = ", ".join(entry.name for entry in graph.output)
     page = Text(f"Wrote graph with outputs {names} to {path} ({len(data) / 1e3:.0f} kB)")
     terminal.print_result(facts, page)
-
-
-def _add_imputer(model: "Model") -> Any:
-    """Return the estimator or pipeline, with a step for the fill values of the model file."""
-    if model.fill_values is None:
-        return model.pipeline
-    import numpy as np
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-
-    values = np.array([list(model.fill_values.values())])
-    return make_pipeline(SimpleImputer().fit(values), model.pipeline)

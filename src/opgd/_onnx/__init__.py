@@ -1,1 +1,0 @@
-"""Conversion of fitted estimators to ONNX graphs."""
