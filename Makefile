@@ -116,7 +116,7 @@ bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few lab
 	$(BIN)/python -m benchmarks clustering orthogonality labels
 
 bench-scale: .venv/.has-bench  ## threads, peers, growth, rows on disk, passes, Dask (long; 13 GB of disk, 6 of memory)
-	$(BIN)/python -m benchmarks threads peers growth larger files passes dask
+	$(BIN)/python -m benchmarks threads peers growth larger passes dask
 
 docs: .venv/.has-docs  ## the documentation with the results of its code, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

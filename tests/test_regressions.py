@@ -272,7 +272,7 @@ def test_many_loadings_may_be_kept(rng):
 def test_none_can_be_a_class_of_a_file(tmp_path):
     pytest.importorskip("pyarrow", exc_type=ImportError)
     path = tmp_path / "patients.csv"
-    path.write_text("age,pain,kind\n40,none,NA\n50,mild,x\nNone,severe,y\n60,None,z\n")
+    path.write_text("age,pain,kind\n40,none,NA\n50,mild,x\nNaN,severe,y\n60,None,z\n")
     X, y = open_table(path, columns=["age"]).split("pain")
     assert y.tolist() == ["none", "mild", "severe", "None"]
     np.testing.assert_array_equal(np.asarray(X)[:, 0], [40, 50, np.nan, 60])

@@ -1,20 +1,46 @@
 """Tables in files that are larger than memory."""
 
-from collections.abc import Iterator, Sequence
+import errno
+import mmap
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from opgd._utils.text import list_names
 from opgd._utils.validation import check_integer
+from opgd.core.types import AnyArray
 
-if TYPE_CHECKING:
-    from opgd._files.sources import Source
+try:
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pa_parquet
+except ImportError as error:
+    _missing = error.name
+else:
+    _missing = None
 
 __all__ = ["FileTable", "open_table"]
 
-MAX_BATCH_CELLS = 2**20
-MAX_BATCH_ROWS = 2**16
+PARQUET = (".parquet", ".pq")
+DELIMITED = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
+"""Extensions of delimited text, and the separators that they imply."""
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+SEPARATORS = ",;\t|"
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "?")
+"""Missing cells of delimited text, in lower and upper case and capitalized."""
+BLOCK_BYTES, BUFFER_BYTES = 2**22, 2**18
+"""Bytes read at a time of delimited text, and of each column of a Parquet file."""
+MAX_BATCH_CELLS, MAX_BATCH_ROWS = 2**20, 2**16
+LASTING_FOLDER = Path("/var/tmp")  # nosec
+"""Folder for large temporary files; ``/tmp`` is often kept in memory."""
 
 
 def open_table(
@@ -65,15 +91,11 @@ def open_table(
     >>> opgd.OPGDClassifier(2).fit(X, y).score(X, y) > 0.97
     True
     """
-    try:
-        import pandas  # noqa: F401
-
-        from opgd._files.sources import open_sources
-    except ImportError as error:
+    if _missing is not None:
         raise ImportError(
-            f'open_table needs {error.name}; install it with: pip install "opgd[files]"'
-        ) from None
-    return FileTable(open_sources(Path(path)), columns, cache)
+            f"open_table needs {_missing}: the extra 'tables' is missing; see Installation."
+        )
+    return FileTable(list_files(Path(path)), columns, cache)
 
 
 class FileTable:
@@ -86,6 +108,10 @@ class FileTable:
 
     Attributes
     ----------
+    files : list of Path
+        The files, in the order in which they are read.
+    separator : str or None
+        Separator of the columns of delimited text, which is that of the first file.
     columns : list of str
         Names of all columns.
     feature_columns : list of str
@@ -94,23 +120,33 @@ class FileTable:
         Number of rows; None for delimited text, whose rows are counted only when they are read.
     """
 
-    def __init__(self, sources: "list[Source]", columns: Sequence[str] | None, cache: Any) -> None:
-        self._sources, self._cache = sources, cache
-        self.columns = list(sources[0].types)
+    def __init__(self, files: list[Path], columns: Sequence[str] | None, cache: Any) -> None:
+        self.files, self._cache, self.separator = files, cache, None
+        ending = split_ending(files[0])[0]
+        if ending in DELIMITED:
+            header = re.sub(r'"[^"]*"', "", self.read_header())
+            self.separator = DELIMITED[ending] or max(SEPARATORS, key=header.count)
+        self._schema = self._inspect(files[0])
+        for file in files[1:]:
+            both, found = f"{str(files[0])!r} and {str(file)!r}", self._inspect(file)
+            different = [repr(name) for name in {*self._schema.names} ^ {*found.names}]
+            if different:
+                raise ValueError(f"Of {both}, only one has the column {list_names(different)}.")
+            try:
+                self._schema = pa.unify_schemas([self._schema, found], promote_options="permissive")
+            except pa.ArrowException as error:
+                raise ValueError(f"{both} do not match: {error}.") from None
+        self.columns: list[str] = self._schema.names
         self.feature_columns = list(self.columns if columns is None else columns)
-        if isinstance(columns, str):
-            raise TypeError(f"columns must be a sequence of names, got the text {columns!r}.")
-        for name in self.feature_columns:
-            self._check_column(name, "columns")
-        if len(set(self.feature_columns)) < len(self.feature_columns):
-            raise ValueError(f"columns has a name more than once: {self.feature_columns}.")
-        counts = [source.n_rows for source in sources]
-        self.n_rows = None if None in counts else sum(n for n in counts if n is not None)
+        self._check_columns(self.feature_columns)
+        self.n_rows: int | None = None
+        if self.separator is None:
+            self.n_rows = sum(pa_parquet.read_metadata(file).num_rows for file in files)
 
     def __repr__(self) -> str:
         rows = "" if self.n_rows is None else f"{self.n_rows} rows, "
-        n_files = len(self._sources)
-        files = str(self._sources[0]) if n_files == 1 else f"{n_files} files"
+        n_files = len(self.files)
+        files = repr(str(self.files[0])) if n_files == 1 else f"{n_files} files"
         return f"FileTable({files}, {rows}{len(self.columns)} columns)"
 
     def features(self) -> Any:
@@ -119,7 +155,7 @@ class FileTable:
         Returns
         -------
         X : pandas.DataFrame of shape (n_rows, n_features)
-            Values are float32 if those of the files fit into it, else float64; NaN where missing.
+            Values are float32 if all columns are, else float64; NaN where missing.
         """
         return self._read(())[0]
 
@@ -138,12 +174,12 @@ class FileTable:
         X : pandas.DataFrame of shape (n_rows, n_features)
             Features on disk, as returned by `features`, without the other columns.
         y : ndarray of shape (n_rows,)
-            Labels, in memory: numbers, dates, or objects (text).
+            Labels, in memory: numbers, dates, or objects (text). Numbers in delimited text are
+            integers if all of them are whole.
         columns : ndarrays of shape (n_rows,), as many as `others`
             The other columns, in memory.
         """
-        for name in (target, *others):
-            self._check_column(name, "target" if name is target else "others")
+        self._check_columns([target, *others])
         return self._read((target, *others))
 
     def batches(self, n_rows: int | None = None) -> Iterator[Any]:
@@ -159,69 +195,214 @@ class FileTable:
         batch : pandas.DataFrame
             Consecutive rows. The index counts the rows of the table.
         """
-        n_rows = _count_batch_rows(len(self.columns)) if n_rows is None else n_rows
-        check_integer("n_rows", n_rows, 1)
+        if n_rows is not None:
+            check_integer("n_rows", n_rows, 1)
         n_before = 0
-        for source in self._sources:
-            for batch in source.batches(self.columns, (), n_rows):
-                frame = batch.to_pandas()
-                frame.index = range(n_before, n_before + len(frame))
-                n_before += len(frame)
-                yield frame
+        for batch in self.scan(self.columns, n_rows):
+            frame = batch.to_pandas()
+            frame.index = range(n_before, n_before + len(frame))
+            n_before += len(frame)
+            yield frame
 
-    def _check_column(self, name: str, argument: str) -> None:
-        if name not in self.columns:
-            from opgd._utils.text import list_names
+    def read_header(self) -> str:
+        """Return the first line of the first file, which is delimited text."""
+        with self._explain_failure(self.files[0]):
+            with pa.input_stream(str(self.files[0]), compression="detect") as stream:
+                data = stream.read(BLOCK_BYTES)
+            text: str = data.decode("utf-8-sig", "replace").lstrip("\r\n").split("\n", 1)[0]
+            if not text.strip():
+                raise EOFError("it is empty")
+        return text
 
+    def scan(
+        self, names: Sequence[str], n_rows: int | None = None, *, as_text: bool = False
+    ) -> Iterator[Any]:
+        """Yield columns as `pyarrow.RecordBatch` of at most `n_rows` rows each.
+
+        If `as_text` is true, columns of delimited text are not converted to numbers.
+        """
+        n_rows = n_rows or max(1, min(MAX_BATCH_ROWS, MAX_BATCH_CELLS // max(1, len(names))))
+        for file in self.files:
+            with self._explain_failure(file), self._open(file, names, as_text) as opened:
+                if self.separator is None:
+                    for batch in opened.iter_batches(n_rows, columns=[*names], use_threads=False):
+                        yield batch.select([*names])  # "a" also reads a column named "a.b"
+                    continue
+                for block in opened:
+                    for first in range(0, block.num_rows, n_rows):
+                        yield block.slice(first, n_rows)
+
+    def _open(self, file: Path, names: Sequence[str] = (), as_text: bool = False) -> Any:
+        """Open a file for reading; of delimited text, all columns if no names are given."""
+        if self.separator is None:  # not a dataset, which decodes whole groups of rows
+            return pa_parquet.ParquetFile(
+                file, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
+            )
+        types = {name: pa.string() if as_text else self._schema.field(name).type for name in names}
+        nulls = {form(word) for word in MISSING_WORDS for form in (str.lower, str.upper, str.title)}
+        return pa_csv.open_csv(
+            pa.input_stream(str(file), compression="detect"),
+            pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+            pa_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            pa_csv.ConvertOptions(
+                column_types=types,
+                include_columns=[*names],
+                null_values=sorted(nulls),
+                strings_can_be_null=True,
+            ),
+        )
+
+    def _inspect(self, file: Path) -> Any:
+        """Return the names and types of the columns of a file."""
+        with self._explain_failure(file), self._open(file) as opened:
+            schema = opened.schema_arrow if self.separator is None else opened.schema
+            if len({*schema.names}) < len(schema.names):
+                raise EOFError(f"column names occur more than once in {schema.names}")
+        if self.separator is not None:  # types of the first cells; later numbers may have decimals
+            for j, field in enumerate(schema):
+                kind = pa.float64() if _is_numeric(field.type) else pa.string()
+                kind = pa.bool_() if pa.types.is_boolean(field.type) else kind
+                schema = schema.set(j, field.with_type(kind))
+        return schema
+
+    @contextmanager
+    def _explain_failure(self, file: Path) -> Iterator[None]:
+        """Turn errors of pyarrow into one sentence that names the file, and the column if known."""
+        try:
+            yield
+        except (pa.ArrowException, EOFError, UnicodeError, OSError) as error:
+            text = (str(error).strip().splitlines() or ["it is damaged"])[0]
+            column = re.match(r"In CSV column #(\d+): (.*)", text)
+            if column is not None:
+                with self._open(file) as opened:
+                    name = opened.schema.names[int(column[1])]
+                raise ValueError(
+                    f"Column {name!r} of {str(file)!r} is not numeric ({column[2]}). Correct it, "
+                    "or leave it out of `columns`."
+                ) from None
+            kind = "Parquet" if split_ending(file)[0] in PARQUET else "CSV"
+            raise ValueError(f"{str(file)!r} cannot be read as {kind}: {text[:200]}.") from None
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        absent = [repr(name) for name in names if name not in self.columns]
+        if absent:
             raise ValueError(
-                f"{self._sources[0]} has no column {name!r} (`{argument}`). Its columns are "
-                f"{list_names([repr(column) for column in self.columns])}."
+                f"{str(self.files[0])!r} has no column {list_names(absent)}. Its columns are "
+                f"{list_names([repr(name) for name in self.columns])}."
             )
 
     def _read(self, others: Sequence[str]) -> tuple[Any, ...]:
         """Return the features, and each of the other columns as an array."""
-        import pandas as pd
-
-        from opgd._files.columns import ColumnArray, check_numeric, choose_dtype
-        from opgd._files.disk_copy import DiskCopy
-        from opgd._files.sources import release_memory
-
         names = [name for name in self.feature_columns if name not in others]
-        if not names:
-            raise ValueError(f"No column of {self._sources[0]} is left as a feature.")
-        check_numeric(self._sources, names)
-        dtype = np.dtype(choose_dtype(self._sources, names))
-        n_bytes = (self.n_rows or 0) * len(names) * dtype.itemsize
-        arrays = [ColumnArray(name) for name in others]
-        with DiskCopy(len(names), dtype, self._cache, n_bytes) as copy:
-            text = set(others).intersection(*(source.whole for source in self._sources))
-            for source in self._sources:
-                _copy_rows(source, names, arrays, text, copy)
-            if not copy.n_rows:
-                raise ValueError(f"{self._sources[0]} has no rows.")
-            X = pd.DataFrame(copy.open(), columns=names, copy=False)
-        release_memory()
-        return X, *(array.to_array(numbers=array.name in text) for array in arrays)
+        kinds = {name: self._schema.field(name).type for name in names}
+        faulty = [f"{name!r} ({kind})" for name, kind in kinds.items() if not _is_numeric(kind)]
+        if faulty or not names:
+            raise ValueError(
+                f"Features in {str(self.files[0])!r} must be numeric columns, got "
+                f"{list_names(faulty) or 'no column'}. Choose them with `columns`, or encode "
+                "batches of the table with opgd.TableEncoder."
+            )
+        kind = pa.float32() if {*kinds.values()} == {pa.float32()} else pa.float64()
+        parts: dict[str, list[Any]] = {name: [] for name in others}
+
+        def make_blocks() -> Iterator[AnyArray]:
+            for batch in self.scan([*names, *others]):
+                for name in others:
+                    parts[name].append(_encode_words(batch.column(name), self._schema.field(name)))
+                block = np.empty((batch.num_rows, len(names)), dtype=kind.to_pandas_dtype())
+                for j, name in enumerate(names):
+                    column = batch.column(name).cast(kind, safe=False)
+                    block[:, j] = column.to_numpy(zero_copy_only=False)
+                yield block
+
+        n_bytes = (self.n_rows or 0) * len(names) * kind.bit_width // 8
+        rows = copy_to_disk(make_blocks(), len(names), kind.to_pandas_dtype(), self._cache, n_bytes)
+        if not len(rows):
+            raise ValueError(f"{str(self.files[0])!r} has no rows.")
+        X, is_text = pd.DataFrame(rows, columns=names, copy=False), self.separator is not None
+        return X, *(_join_parts(columns, is_text) for columns in parts.values())
 
 
-def _count_batch_rows(n_columns: int) -> int:
-    return max(1, min(MAX_BATCH_ROWS, MAX_BATCH_CELLS // max(1, n_columns)))
+def _encode_words(column: Any, field: Any) -> Any:
+    """Return a part of a column of labels; text as codes, so that each word is stored once."""
+    if pa.types.is_nested(field.type):
+        raise ValueError(f"Column {field.name!r} of type {field.type} cannot be used as labels.")
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return column.cast(pa.string()).dictionary_encode() if is_text else column.cast(kind)
 
 
-def _copy_rows(
-    source: "Source", names: list[str], arrays: list[Any], text: set[str], copy: Any
-) -> None:
-    """Append the features of a file to the copy, and its labels and weights to arrays."""
-    from opgd._files.columns import check_finite, fill_block
+def _join_parts(parts: list[Any], is_from_text: bool) -> AnyArray:
+    """Return the parts of a column as an array; whole numbers in text become integers."""
+    column = pa.chunked_array(parts)
+    if pa.types.is_dictionary(column.type):
+        chunks = column.unify_dictionaries().chunks
+        words = np.array([*chunks[0].dictionary.to_pylist(), None], dtype=object)
+        return words[np.concatenate([chunk.indices.fill_null(len(words) - 1) for chunk in chunks])]
+    values: AnyArray = column.to_numpy()
+    is_whole = is_from_text and values.dtype.kind == "f" and np.all(values == np.floor(values))
+    return values.astype(np.int64) if is_whole and np.all(np.abs(values) < 2**53) else values
 
-    labels = [array.name for array in arrays]
-    n_rows = _count_batch_rows(len(names))
-    block = np.empty((n_rows, len(names)), dtype=copy.dtype)
-    n_before = 0
-    for batch in source.batches([*names, *labels], text, n_rows):
-        rows = fill_block(batch, names, block)
-        check_finite(rows, names, n_before, source)
-        copy.append(rows)
-        for place, array in enumerate(arrays, start=len(names)):
-            array.append(batch.column(place), source)
-        n_before += len(rows)
+
+def _is_numeric(kind: Any) -> bool:
+    """Return whether columns of a type are features; columns without values are, too."""
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(is_number or pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def split_ending(path: Path) -> tuple[str, str]:
+    """Return the extensions of format and compression, in lower case."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
+    return (suffixes[-1] if suffixes else ""), compression
+
+
+def list_files(path: Path) -> list[Path]:
+    """Return the files of a table in order: the file itself, or all tables in a folder."""
+    if not path.exists():
+        raise FileNotFoundError(f"{str(path)!r} does not exist.")
+    files = [path]
+    if path.is_dir():
+        files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+        parts = {file: file.relative_to(path).parts for file in files}
+        files = [file for file in files if not any(part[0] in "._" for part in parts[file])]
+    files = [file for file in files if split_ending(file)[0] in (*PARQUET, *DELIMITED)]
+    if len({split_ending(file)[0] in PARQUET for file in files}) != 1:
+        raise ValueError(
+            f"{str(path)!r} must be a Parquet file ({', '.join(PARQUET)}), delimited text "
+            f"({', '.join(DELIMITED)}), which may be compressed ({', '.join(COMPRESSED)}), or a "
+            "folder of files of one of these formats."
+        )
+    return files
+
+
+def copy_to_disk(
+    blocks: Iterable[AnyArray], n_columns: int, dtype: Any, cache: Any = None, n_bytes: int = 0
+) -> AnyArray:
+    """Return blocks of rows, (m, n_columns) each, as one read-only array in a temporary file.
+
+    The file has no name: the system removes it with the last array that uses it, and when the
+    process ends, however it ends. `n_bytes` is the expected size, if it is known.
+    """
+    folder, n_rows = Path(tempfile.gettempdir() if cache is None else cache), 0
+    if cache is None and "TMPDIR" not in os.environ and os.access(LASTING_FOLDER, os.W_OK):
+        folder = LASTING_FOLDER
+    if not folder.is_dir():
+        raise FileNotFoundError(f"The folder {str(folder)!r} (`cache`) does not exist.")
+    if n_bytes > shutil.disk_usage(folder).free:
+        raise OSError(
+            errno.ENOSPC,
+            f"the copy of the features needs {n_bytes / 1e9:.2f} GB in {str(folder)!r}; free some "
+            "space or set TMPDIR (`cache` in Python) to a folder on another disk",
+        )
+    with tempfile.TemporaryFile(dir=folder, prefix="opgd-") as file:
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
+            n_rows += len(block)
+        file.flush()
+        if n_rows * n_columns == 0:
+            return np.empty((n_rows, n_columns), dtype=dtype)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    pa.default_memory_pool().release_unused()  # kept for later batches, 200 MB for 100 columns
+    # not a numpy.memmap, which joblib would open in other processes by its name
+    return np.frombuffer(mapped, dtype=dtype).reshape(n_rows, n_columns)

@@ -12,7 +12,6 @@ from benchmarks import (
     cluster_selection,
     decision_costs,
     decision_sets,
-    files,
     growth,
     ks_kernels,
     noise,
@@ -21,7 +20,6 @@ from benchmarks import (
 )
 from benchmarks.harness import OtherWork, scaled
 from benchmarks.kernel import Shape
-from benchmarks.larger import STATUS
 from benchmarks.rows import Recipe
 from opgd import OPGDClassifier
 from opgd.core.engines import RowEngine
@@ -147,12 +145,3 @@ def test_outliers_are_added_within_the_ranges(rng):
     assert outlying.sum() == 10
     assert np.all(mixed >= X.min(axis=0))
     assert np.all(mixed <= X.max(axis=0))
-
-
-@pytest.mark.skipif(not STATUS.exists(), reason="memory is read from /proc")
-def test_a_small_folder_of_files_is_fitted_in_both_ways(tmp_path):
-    files.write_files(tmp_path, 2000)
-    streamed, in_memory = (files.fit_files(tmp_path, way) for way in (False, True))
-    assert len(list(tmp_path.iterdir())) == files.N_FILES  # no copy is left
-    assert files.compare(streamed, in_memory) < files.MOST_DIFFERENCE
-    assert 0 < streamed.megabytes < streamed.total

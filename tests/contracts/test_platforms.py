@@ -19,6 +19,7 @@ from sklearn.datasets import load_iris
 import opgd
 from opgd import OPGDClassifier
 from opgd._utils import files, memory
+from opgd.files import copy_to_disk
 
 SOURCES = sorted(Path(opgd.__file__).parent.rglob("*.py"))
 ELSEWHERE = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "syslog", "termios"}
@@ -109,12 +110,9 @@ def test_files_are_written_where_there_are_no_hard_links(elsewhere, monkeypatch)
 
 
 def test_rows_on_disk_outlive_a_file_that_is_deleted_when_it_is_closed(elsewhere):
-    pytest.importorskip("pandas")
-    disk_copy = pytest.importorskip("opgd._files.disk_copy")
+    pytest.importorskip("pyarrow")
     rows = np.arange(12.0).reshape(4, 3)
-    with disk_copy.DiskCopy(3, float, elsewhere) as copy:
-        copy.append(rows)
-        X = copy.open()
+    X = copy_to_disk([rows[:3], rows[3:]], 3, float, elsewhere)
     np.testing.assert_array_equal(X, rows)
     assert not os.listdir(elsewhere)
 

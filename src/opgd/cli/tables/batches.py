@@ -2,19 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from opgd._files.paths import COMPRESSED, list_files
 from opgd._utils.memory import get_memory
 from opgd.cli.console import Terminal, sanitize
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.read import STANDARD_INPUT, Table, make_table, parse_header
-
-if TYPE_CHECKING:
-    from opgd._files.sources import Source
+from opgd.files import COMPRESSED, list_files, open_table
 
 SMALL_BYTES = 1e7
 """Size of files up to which tables are never large, so that pyarrow is not imported."""
@@ -46,46 +42,36 @@ def is_large(path: str) -> bool:
 
 def estimate_size(path: str) -> float:
     """Return the approximate size of a table in memory, in bytes."""
-    from opgd._files.sources import open_sources
-
-    size = 0.0
-    for source in open_sources(Path(path)):
-        if source.n_rows is not None:
-            size += 8.0 * source.n_rows * len(source.types)
-        else:
-            ratio = COMPRESSION_RATIO if source.path.suffix.lower() in COMPRESSED else 1
-            size += ratio * source.path.stat().st_size
-    return size
+    table = open_table(path)
+    if table.n_rows is not None:
+        return 8.0 * table.n_rows * len(table.columns)
+    return sum(
+        file.stat().st_size * (COMPRESSION_RATIO if file.suffix.lower() in COMPRESSED else 1.0)
+        for file in table.files
+    )
 
 
 def iterate_tables(path: str, terminal: Terminal) -> Iterator[Table]:
     """Yield tables of consecutive rows; row numbers count all of them."""
-    from opgd._files.sources import open_sources
-
-    n_before = 0
-    for source in open_sources(Path(path)):
-        names = _get_names(source)
-        n_rows = max(1, min(MAX_BATCH_ROWS, MAX_BATCH_CELLS // max(1, len(names))))
-        for batch in source.batches(list(source.types), source.types, n_rows):
-            frame = pl.from_arrow(batch)
-            assert isinstance(frame, pl.DataFrame)
-            if all(column.null_count() == len(column) for column in frame):
-                n_before += len(frame)
-                continue
-            frame.columns = names
-            shown = QUIET if n_before else terminal
-            table = make_table(sanitize(path, 200), frame, shown, source.separator == ";")
-            table.row_numbers += n_before
-            n_before += batch.num_rows
-            yield table
+    opened, n_before = open_table(path), 0
+    names, source = opened.columns, sanitize(path, 200)
+    if opened.separator is not None:
+        names = parse_header(opened.read_header(), opened.separator, source)
+    n_rows = max(1, min(MAX_BATCH_ROWS, MAX_BATCH_CELLS // max(1, len(names))))
+    for batch in opened.scan(opened.columns, n_rows, as_text=True):
+        frame = pl.from_arrow(batch)
+        assert isinstance(frame, pl.DataFrame)
+        if all(column.null_count() == len(column) for column in frame):
+            n_before += len(frame)
+            continue
+        frame.columns = names
+        shown = QUIET if n_before else terminal
+        table = make_table(source, frame, shown, opened.separator == ";")
+        table.row_numbers += n_before
+        n_before += batch.num_rows
+        yield table
     if not n_before:
         raise BadInput(f"{sanitize(path, 200)} has no rows.")
-
-
-def _get_names(source: "Source") -> list[str]:
-    if source.separator is None:
-        return list(source.types)
-    return parse_header(source.header, source.separator, sanitize(str(source.path), 200))
 
 
 def read_sample(path: str, terminal: Terminal) -> Table:

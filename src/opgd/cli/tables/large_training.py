@@ -14,8 +14,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from opgd._files.disk_copy import DiskCopy
-from opgd._files.sources import release_memory
 from opgd._tables.columns import ChangedColumn
 from opgd._utils.warnings import DataWarning
 from opgd.cli.console import Terminal, count_noun, quote
@@ -33,6 +31,7 @@ from opgd.cli.tables.training import (
     find_weighted,
 )
 from opgd.core.types import AnyArray
+from opgd.files import copy_to_disk
 
 MAX_WARNINGS = 3
 
@@ -84,12 +83,16 @@ class _Encoding:
         n_read = 0
         is_single = np.result_type(*self.sample.X.dtypes) == np.float32
         dtype = np.float32 if is_single else np.float64
-        with DiskCopy(len(columns), dtype) as copy, _fewer_warnings():
+
+        def encode_batches() -> Iterator[AnyArray]:
+            nonlocal n_read
             for table in iterate_tables(path, QUIET):
                 n_read += len(table.row_numbers)
-                copy.append(self._encode_batch(table))
-            X = pd.DataFrame(copy.open(), columns=columns, copy=False)
-        release_memory()
+                yield self._encode_batch(table)
+
+        with _fewer_warnings():
+            rows = copy_to_disk(encode_batches(), len(columns), dtype)
+        X = pd.DataFrame(rows, columns=columns, copy=False)
         if len(X) < n_read:
             self.terminal.note(f"Dropped {count_noun(n_read - len(X), 'row')} of all rows.")
         return replace(

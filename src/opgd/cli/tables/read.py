@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from opgd._files.paths import COMPRESSED, DELIMITED, PARQUET, split_ending
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.columns import drop_columns, select_columns
 from opgd.core.types import AnyArray
+from opgd.files import COMPRESSED, DELIMITED, PARQUET, open_table, split_ending
 
 STANDARD_INPUT = "-"
 ARROW = (".arrow", ".ipc", ".feather")
@@ -76,9 +76,7 @@ def read_table(path: str, terminal: Terminal) -> Table:
     if not Path(path).is_dir():
         frame, commas = _read_file(Path(path), terminal)
         return make_table(source, frame, terminal, commas)
-    from opgd._files.sources import open_sources
-
-    files = [_read_file(part.path, terminal) for part in open_sources(Path(path))]
+    files = [_read_file(file, terminal) for file in open_table(path).files]
     names = files[0][0].columns
     frames = [pl.DataFrame(select_columns(frame, names), names) for frame, _ in files]
     frame = pl.concat(frames, how="vertical_relaxed")

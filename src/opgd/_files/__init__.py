@@ -1,1 +1,0 @@
-"""Tables in files: readers of batches, and copies of features on disk."""
