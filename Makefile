@@ -19,7 +19,7 @@ export BASE ?= HEAD
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile test-fuzz lint hooks coverage mutation oracle fingerprint bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
+.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile lint hooks coverage mutation oracle fingerprint bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -74,9 +74,6 @@ test-free-threaded: .venv-free-threaded/.made  ## core and estimators, for a PYT
 
 test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
 	$(BIN)/python -m tests.hostile
-
-test-fuzz: .venv/.has-test  ## mutated model files for an hour, with findings and the worst time and memory
-	$(BIN)/python -m tests._model_file --minutes 60
 
 lint: .venv/.has-lint  ## style, types and imports
 	$(BIN)/ruff check

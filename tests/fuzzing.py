@@ -1,23 +1,11 @@
-"""Random damage, the same for the same seed: to bytes, to JSON, and to tables of text."""
+"""Random damage, the same for the same seed: to bytes, and to tables of text."""
 
-import copy
 import os
 import random
 import time
 
 LONG_RUN = float(os.environ.get("OPGD_FUZZ_SECONDS", "300"))
 """Seconds of each long run; the ordinary ones have a number of cases instead."""
-NUMBERS = [0, 1, -1, 2, 7, 255, 2**31, 2**40, 2**63, 2**64, -(2**63), 10**30, 0.5, -0.0, 1e308]
-VALUES = [
-    *NUMBERS,
-    *[None, True, False, "", "a", "nan", "-inf", "\ud800", "\x00", "__class__", "../x", "x" * 300],
-    *[[], {}, [[]], [0, 0], [1] * 40, {"is": "dict", "keys": [1], "values": [2]}],
-    *[{"is": "tuple", "items": []}, {"is": "range", "items": [0, 10**12, 1]}],
-    *[{"is": kind} for kind in ("array", "words", "floats", "scalar", "pickle")],
-    *[{"is": "scalar", "dtype": dtype, "value": 1} for dtype in ("<f8", "|b1", "<U9", "<M8[ns]")],
-    *[{"is": "words", "dtype": dtype, "values": ["a", "b"]} for dtype in ("|O", "<U99999999")],
-    *["<f2", "<f4", ">f8", "<i8", "|u1", "<U0", "|O", "F32", "I64", "BOOL", "U8", "full", "tied"],
-]
 
 
 def cases(seed, count=None):
@@ -49,40 +37,6 @@ def damaged_bytes(rng, data):
         else:
             del data[at:]
     return bytes(data)
-
-
-def damaged_json(rng, tree):
-    """Some values of a tree of dicts and lists replaced, left out, copied or swapped."""
-    tree = copy.deepcopy(tree)
-    for _ in range(rng.choice([1, 1, 1, 2, 4])):
-        places = list(_places(tree))
-        if not places:
-            break
-        parent, key = rng.choice(places)
-        other_parent, other_key = rng.choice(places)
-        kind = rng.randrange(7)
-        if kind == 0:
-            del parent[key]
-        elif kind == 1:
-            parent[key] = copy.deepcopy(other_parent[other_key])
-        elif kind == 2 and isinstance(parent, dict):
-            parent[rng.choice(["x", "is", "tensor", "dtype", "shape"])] = parent.pop(key)
-        elif kind == 3 and isinstance(parent, list):
-            parent.insert(key, copy.deepcopy(rng.choice(VALUES)))
-        elif kind == 4 and isinstance(parent[key], int | float):
-            parent[key] += rng.choice([-1, 1, 0.5, 2**32])
-        else:
-            parent[key] = copy.deepcopy(rng.choice(VALUES))
-    return tree
-
-
-def _places(tree):
-    """Every place of a value in the tree."""
-    inside = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    for key, value in inside:
-        yield tree, key
-        if isinstance(value, dict | list):
-            yield from _places(value)
 
 
 CELLS = [

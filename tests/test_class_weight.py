@@ -82,7 +82,7 @@ def test_costs_with_class_weight_warn(rare):
 
 
 def test_model_files_keep_class_weights(rare, tmp_path):
-    pytest.importorskip("safetensors")
+    pytest.importorskip("skops")
     model = OPGDClassifier(class_weight={"malignant": 4}).fit(*rare)
     save_model(model, tmp_path / "model")
     assert load_model(tmp_path / "model").class_weight == {"malignant": 4}

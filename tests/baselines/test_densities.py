@@ -18,7 +18,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 
-from opgd import OPGDClassifier, compare, load_model, save_model
+from opgd import OPGDClassifier, compare
 from opgd._fit.problem import pose, prepare
 from opgd.baselines import (
     AlternatingComponents,
@@ -570,19 +570,6 @@ def test_a_row_of_weight_two_is_two_rows(method, iris, rng):
     weighted = clone(method).fit(X, y, sample_weight=weights)
     repeated = clone(method).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-6)
-
-
-@EVERY
-def test_model_file_gives_back_the_same_model(method, iris, tmp_path):
-    pytest.importorskip("safetensors")
-    X, y = iris
-    model = clone(method).fit(X, np.array(["a", "b", "c"])[y])
-    save_model(model, tmp_path / "model")
-    same = load_model(tmp_path / "model")
-    assert set(vars(same)) == set(vars(model))
-    assert np.array_equal(same.predict_proba(X), model.predict_proba(X))
-    if hasattr(model, "transform"):
-        assert np.array_equal(same.transform(X), model.transform(X))
 
 
 @EVERY

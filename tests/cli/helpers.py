@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("typer")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 
 from opgd import OPGDClassifier  # noqa: E402
 from opgd.cli import main  # noqa: E402

@@ -8,14 +8,6 @@ import pandas as pd
 import pytest
 
 from opgd import load_model
-from opgd._model_file.container import pack, unpack
-from opgd.baselines import (
-    FlexibleDiscriminantAnalysis,
-    GaussianMixturePursuit,
-    KernelDiscriminantAnalysis,
-    KernelNaiveBayes,
-    LikelihoodRatioPursuit,
-)
 from opgd.cli.model_summary import _format_shares
 from opgd.model_file import load_notes, save_model
 from tests.cli.helpers import ACCEPTS_NAN, COLUMNS, WINE, assert_refused, fit, run, run_ok, wine
@@ -82,35 +74,6 @@ def test_values_for_missing_cells_stay_with_the_model(files):
     assert load_notes("d.opgd")["training"]["rows"] == 176
 
 
-OTHER_DENSITIES = [
-    FlexibleDiscriminantAnalysis,
-    GaussianMixturePursuit,
-    KernelDiscriminantAnalysis,
-    KernelNaiveBayes,
-    LikelihoodRatioPursuit,
-]
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", OTHER_DENSITIES, ids=lambda kind: kind.__name__)
-def test_models_without_gaussians_answer_what_they_can(kind, files):
-    new = pd.read_csv("new.csv")
-    model = kind().fit(new[COLUMNS], new["kind"])
-    save_model(model, "kind.opgd")
-    answers = pd.read_csv(io.StringIO(run_ok("predict", "kind.opgd", "new.csv").out))
-    assert answers["prediction"].tolist() == model.predict(new[COLUMNS]).tolist()
-    assert "typicality" not in answers
-    done = run("transform", "kind.opgd", "new.csv")
-    if hasattr(model, "transform"):
-        scores = pd.read_csv(io.StringIO(done.out)).filter(like="axis_")
-        np.testing.assert_allclose(scores, model.transform(new[COLUMNS]), rtol=1e-12)
-    else:
-        assert_refused(done, ["no axes"])
-    done = run("report", "kind.opgd", "new.csv", "-t", "kind", "-o", "r.html")
-    assert_refused(done, [kind.__name__, "no axes with Gaussians"])
-    assert not Path("r.html").exists()
-
-
 def test_shares_of_a_gain_are_not_minus_zero():
     shares = _format_shares({"axis_shares": [1.2, -0.001, 0.001, -0.2]})
     assert shares == " (120%, 0%, < 1%, -20% of the likelihood gain)"
@@ -134,10 +97,3 @@ def test_notes_are_plain_data(files):
     assert not Path("odd.opgd").exists()
     save_model(model, "plain.opgd")
     assert load_notes("plain.opgd") == {}
-    with open("plain.opgd", "rb") as stream:
-        contents, tensors = unpack(stream, Path("plain.opgd").stat().st_size)
-    for name in ("format", "version"):
-        contents.pop(name)
-    Path("odd.opgd").write_bytes(pack(contents | {"notes": ["x"]}, tensors))
-    with pytest.raises(ValueError, match=r"odd\.opgd.*notes"):
-        load_model("odd.opgd")

@@ -206,7 +206,7 @@ def test_picture_of_the_architecture_shows_the_layers():
 def test_the_map_of_the_paper_names_what_exists():
     page = (ROOT / "docs" / "the_paper_and_the_code.md").read_text("utf-8")
     source = ROOT / "src" / "opgd"
-    folders = ["_base", "_fit", "_model_selection", "_model_file", "_utils", "_dask", "comparison"]
+    folders = ["_base", "_fit", "_model_selection", "_utils", "_dask", "comparison"]
     homes = {
         path.stem: f"opgd.{'.'.join(path.relative_to(source).parts)[:-3]}"
         for folder in ("experiments", "", "core")

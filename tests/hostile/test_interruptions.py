@@ -66,8 +66,7 @@ def test_callback_can_stop_the_exploration(n_iterations, iris, tmp_path):
     assert table["n_iter"].sum() == n_iterations
     assert table["log_likelihood"].max() == pytest.approx(model.log_likelihood_, rel=1e-9)
     assert np.all(np.isfinite(model.predict_log_proba(iris[0])))
-    with pytest.warns(UserWarning, match="callback"):
-        save_model(model, tmp_path / "model")
+    save_model(model, tmp_path / "model")
     loaded = load_model(tmp_path / "model").search_["log_likelihood"]
     np.testing.assert_array_equal(loaded, table["log_likelihood"])
 

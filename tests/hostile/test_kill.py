@@ -17,7 +17,7 @@ from sklearn.datasets import load_wine
 from opgd import load_model
 
 pytest.importorskip("typer")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here"),

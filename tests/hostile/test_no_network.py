@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("jinja2")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 
 WATCH = """
 import sys

@@ -25,7 +25,7 @@ from opgd.cli.tables.training import Training, check_complete
 from opgd.cli.tables.write import TableOutput, build_answer_table, select_kept_columns
 from opgd.core.types import AnyArray
 from opgd.inspection.feature_selection import has_selected_features
-from opgd.model_file import ModelFileError, load_model_and_notes, save_model
+from opgd.model_file import load_model, load_notes, save_model
 from opgd.table_encoder import TableEncoder
 
 ADVICE_ON_MISSING = (
@@ -133,8 +133,8 @@ class NewRows:
 def open_model(path: str) -> Model:
     """Read a model file."""
     try:
-        model, notes = load_model_and_notes(path)
-    except ModelFileError as error:
+        model, notes = load_model(path), load_notes(path)
+    except ValueError as error:
         raise BadInput(f"{error} (MODEL, the first argument)") from None
     steps, estimator = None, model
     if isinstance(model, Pipeline):

@@ -1,1 +1,0 @@
-"""Parts of the model file format."""
