@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,8 +17,6 @@ from opgd import (
     open_table,
 )
 from opgd.baselines import ReducedRankLDA
-from opgd.comparison import summarize
-from opgd.comparison._compare import Comparison
 
 
 @pytest.fixture
@@ -249,19 +246,6 @@ def test_merged_clusters_do_not_depend_on_the_unit_of_weights(rng):
     assert len(numbers) == 1
 
 
-def test_a_method_on_a_subsample_does_not_widen_the_intervals_of_others():
-    rows = [
-        (method, split, error + 0.001 * split, 800_000, 200_000)
-        for split in range(3)
-        for method, error in (("A", 0.1), ("B", 0.11))
-    ]
-    columns = ["method", "split", "error", "n_train", "n_test"]
-    table = pd.DataFrame(rows, columns=columns)
-    others = [("sub", split, 0.2, 20_000, 200_000) for split in range(3)]
-    both = pd.concat([table, pd.DataFrame(others, columns=columns)])
-    assert summarize(both).error_se["A"] == summarize(table).error_se["A"]
-
-
 def test_many_loadings_may_be_kept(rng):
     X, y = rng.normal(size=(40, 1100)), np.arange(40) % 2
     X[:, :5] += 2.0 * y[:, None]
@@ -286,15 +270,6 @@ def test_drift_of_features_with_missing_values(iris):
     gaps[::7, 1] = np.nan
     table = pd.DataFrame(model.drift(gaps).features)
     assert np.isfinite(table.select_dtypes("number").to_numpy()).all()
-
-
-def test_trials_of_a_budget_fill_missing_values(iris):
-    X, y = iris
-    X[::5, 0] = np.nan
-    rows = np.arange(150)
-    candidates, data = {"naive Bayes": GaussianNB()}, (X, y, None, None)
-    run = Comparison(candidates, data, [(rows, rows)], 60.0, None, {"naive Bayes"})
-    assert run._time_trials(2).keys() == {"naive Bayes"}
 
 
 def test_rare_categories_are_not_missing():

@@ -4,7 +4,6 @@ import inspect
 import pickle
 import runpy
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
 
-from opgd import OPGDClassifier, compare
+from opgd import OPGDClassifier
 from opgd._fit.problem import pose, prepare
 from opgd.baselines import (
     AlternatingComponents,
@@ -38,7 +37,6 @@ from opgd.baselines._pursuit import LikelihoodRatio
 from opgd.baselines._span_likelihood import SpanLikelihood
 from opgd.baselines._subspace_mixture import HeldForm
 from opgd.baselines.informative import IsotropicForm
-from opgd.comparison import default_estimators, further_estimators
 from opgd.core.engines import RowEngine
 from opgd.core.solvers import maximize
 
@@ -622,19 +620,3 @@ def test_parameters_and_attributes_are_documented(method, iris):
     for name in vars(clone(method).fit(*iris)):
         if name.endswith("_") and not name.startswith("_"):
             assert name in document, name
-
-
-def test_compare_knows_the_family_and_leaves_it_out_unless_asked(iris, monkeypatch):
-    monkeypatch.setattr("opgd.comparison.methods.MAX_PURSUIT_COMPONENTS", 1)  # pursuits take long
-    X, y = iris
-    usual, further = (list(make(4, 3)) for make in (default_estimators, further_estimators))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)  # a method that fails is told
-        quick = [name for name in further if name != "GM pursuit"]
-        table = compare(X, y, quick, cv=2, inner_cv=0.3, random_state=0, verbose=0)
-    assert list(table["method"][:7]) == quick
-    assert len(further) == 8
-    assert table["error"].max() < 0.15
-    assert not set(usual) & set(further)
-    with pytest.raises(TypeError, match="'all'"):
-        compare(X, y, "every", verbose=0)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from opgd.inspection.comparison import summarize_methods
+from opgd.comparison import summarize_methods
 from tests.cli.helpers import assert_call_refused, assert_refused, join_words, run, run_ok
 
 
@@ -32,7 +32,6 @@ def test_names_are_separated_by_commas_in_any_case(separator, call):
         ("LDA;OPGD;RDA", ["LDA", "OPGD", "RDA"]),
         ("OPGD,LDA,", ["OPGD", "LDA"]),
         ("all", "all"),
-        ("paper", "paper"),
     ],
 )
 def test_names_with_commas_are_recognized(text, names):
@@ -78,12 +77,6 @@ def test_weights_and_groups_are_columns_that_are_not_features(call):
     assert_refused(refused, ["'nobody'", "--groups"])
 
 
-def test_a_budget_leaves_out_splits(call):
-    done = run_ok(*call, "--methods", "random forest,LDA", "--budget", 0.001, "--json")
-    rows = {row["method"]: row for row in json.loads(done.out)["methods"]}
-    assert rows["random forest"]["skipped"] == 2
-
-
 @pytest.mark.parametrize(("errors", "partial"), [([0.1, 0.2], False), ([0.1, None], True)])
 def test_means_over_fewer_splits_have_a_footnote(errors, partial):
     from rich.console import Console
@@ -100,7 +93,6 @@ BAD_CALLS = [
     (["compare", "train.csv", "-t", "kind", "--methods", "SVM"], ["'SVM'", "LDA"]),
     (["compare", "train.csv", "-t", "kind", "--methods", "LDA,qdaa"], ["mean 'QDA'", "--methods"]),
     (["compare", "train.csv", "-t", "kind", "--methods", ","], ["--methods is empty"]),
-    (["compare", "train.csv", "-t", "kind", "--budget", "0"], ["--budget"]),
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opgd.inspection.comparison import summarize_methods
+from opgd.comparison import summarize_methods
 from opgd.inspection.evaluation import evaluate
 from opgd.report.usual import OURS
 from opgd.report.words import describe_comparison, describe_missed, describe_performance

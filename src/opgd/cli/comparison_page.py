@@ -12,7 +12,7 @@ NOTE = (
 )
 
 NOTE_ON_SPLITS = (
-    "skipped, failed: means are over fewer splits, so that they cannot be compared with the other "
+    "failed: means are over fewer splits, so that they cannot be compared with the other "
     "means; differences are on the splits that the method and the best have in common."
 )
 

@@ -9,9 +9,9 @@ from sklearn.model_selection import LeaveOneGroupOut, PredefinedSplit
 
 from opgd.classifier import OPGDClassifier
 from opgd.classifier_cv import OPGDClassifierCV
-from opgd.comparison import default_estimators
 from opgd.core.types import AnyArray, FloatArray
 from opgd.datasets import load_dataset
+from opgd.experiments.estimators import paper_estimators
 
 METHODS = ["OPGD", "LDA", "RDA", "SAVE", "CPCDA"]
 OWN_METHODS = ["OPGD, all settings", "OPGD, subclasses"]
@@ -36,7 +36,7 @@ def estimator(method: str, n_features: int, inner_cv: Any) -> Any:
             sparsity=0,
             cv=inner_cv,
         )
-    return default_estimators(n_features, inner_cv)[method]
+    return paper_estimators(n_features, inner_cv)[method]
 
 
 def run_vowel(name: str, replication: int, method: str) -> dict[str, Any]:  # noqa: ARG001

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from opgd.inspection.comparison import MethodSummary, summarize_methods
+from opgd.comparison import MethodSummary, summarize_methods
 from opgd.inspection.palette import COLORS
 from opgd.plotting._base import SingleDisplay
 from opgd.plotting._drawing import tidy

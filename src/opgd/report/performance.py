@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from opgd._utils.labels import to_label_array
+from opgd.comparison import MethodSummary, summarize_methods
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.comparison import MethodSummary, summarize_methods
 from opgd.inspection.cross_validation import plan_folds, predict_held_out
 from opgd.inspection.curves import ClassCurves, trace_curves
 from opgd.inspection.estimators import check_rows, is_calibrated

@@ -1,6 +1,5 @@
 """Compare a model with usual classifiers on the rows that were held out to evaluate it."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,16 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from opgd.comparison._compare import Comparison
-from opgd.comparison.evaluation import compute_log_losses
-from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.comparison import MethodSummary, summarize_methods
+from opgd.comparison import (
+    MethodSummary,
+    evaluate_methods,
+    score_predictions,
+    summarize_methods,
+)
+from opgd.core.types import FloatArray, IntArray
 from opgd.inspection.cross_validation import MAX_ROWS, MAX_VALUES, Split
 
 OURS = "this model"
@@ -91,32 +92,16 @@ def compare_with_usual(contest: Contest) -> tuple[list[MethodSummary], list[str]
     seconds = contest.estimate_seconds()
     methods = make_usual_methods(contest.steps)
     candidates = {name: methods[name] for name in methods if seconds[name] <= MAX_SECONDS}
-    data = (contest.X, contest.codes, None, None)
-    run = Comparison(candidates, data, labeled, None, None, filled=set())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # methods that fail are marked in the table
-        results = run.evaluate_all(verbose=0)
-        results += [_score(contest, number) for number in range(len(labeled))]
+    results = list(evaluate_methods(candidates, contest.X, contest.codes, labeled))
+    for number, (train, test) in enumerate(labeled):
+        probabilities, codes = contest.probabilities[test], contest.codes[test]
+        predicted = np.argmax(probabilities, axis=1)
+        classes = np.arange(probabilities.shape[1])
+        scores = score_predictions(codes, predicted, probabilities, classes)
+        sizes = {"n_train": len(train), "n_test": len(test)}
+        results.append({"method": OURS, "split": number, **scores, **sizes, "status": "ok"})
     keys = ["method", "split", "error", "log_loss", "balanced_accuracy"]
     keys += ["n_train", "n_test", "status"]  # without times, so that reports are reproducible
     table = {key: [result[key] for result in results] for key in keys}
     omitted = [name for name in methods if name not in candidates]
     return summarize_methods(table, reference=OURS), omitted
-
-
-def _score(contest: Contest, number: int) -> dict[str, Any]:
-    """Return the results of the model on one split."""
-    train, test = contest.splits[number]
-    probabilities, codes = contest.probabilities[test], contest.codes[test]
-    predicted = np.argmax(probabilities, axis=1)
-    classes: AnyArray = np.arange(probabilities.shape[1])
-    return {
-        "method": OURS,
-        "split": number,
-        "error": float(np.mean(predicted != codes)),
-        "log_loss": float(compute_log_losses(probabilities, classes, codes).mean()),
-        "balanced_accuracy": float(balanced_accuracy_score(codes, predicted)),
-        "n_train": len(train),
-        "n_test": len(test),
-        "status": "ok",
-    }

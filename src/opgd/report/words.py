@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opgd.inspection.comparison import MethodSummary
+from opgd.comparison import MethodSummary
 from opgd.inspection.evaluation import Evaluation
 from opgd.inspection.loadings import AxisLoadings, CorrelatedPair
 from opgd.inspection.tables import ListedRow

@@ -36,7 +36,7 @@ def compare(
         typer.Option(
             metavar="NAME,NAME",
             rich_help_panel=MODEL,
-            help="Methods, separated by commas; or usual, paper or all.",
+            help="Methods, separated by commas, or all.",
         ),
     ] = None,
     cv: Annotated[
@@ -48,14 +48,6 @@ def compare(
             metavar="N|SHARE", rich_help_panel=MODEL, help="Folds (or share) to select settings."
         ),
     ] = "5",
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            rich_help_panel=MODEL,
-            help="Time for each method; one that needs more is not run on the remaining folds.",
-        ),
-    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -94,15 +86,13 @@ def compare(
     from opgd import compare as compare_estimators
     from opgd.cli.tables.training import Selection, parse_kinds, read_training
     from opgd.cli.tables.write import TableOutput
-    from opgd.inspection.comparison import summarize_methods
+    from opgd.comparison import summarize_methods
 
     terminal = Terminal(quiet, as_json)
     selection = Selection(
         use, ignore, drop_missing, impute, target, weights, groups, kinds=parse_kinds(kinds)
     )
     inner_folds = parse_folds("--inner-cv", inner_cv)
-    if budget is not None and not budget > 0:
-        raise BadInput(f"--budget must be above 0 seconds, got {budget:g}.")
     names = None if methods is None else parse_methods(methods)
     table_output = None
     if output is not None:
@@ -116,7 +106,6 @@ def compare(
         inner_cv=inner_folds,
         groups=training.groups,
         sample_weight=training.weights,
-        budget=budget,
         n_jobs=jobs,
         random_state=seed,
         verbose=int(not quiet),
@@ -135,15 +124,15 @@ def compare(
 
 
 def parse_methods(text: str) -> str | list[str]:
-    """Return the name of a set of methods, or a list of valid names of methods.
+    """Return "all", or a list of valid names of methods.
 
     Names are separated by commas or semicolons, and may contain commas themselves.
     """
-    from opgd.comparison.names import SETS, list_methods, match_name
+    from opgd.comparison import make_methods, match_name
 
-    if text.strip() in SETS:
-        return text.strip()
-    known = list_methods("all")
+    if text.strip() == "all":
+        return "all"
+    known = list(make_methods(n_features=2, n_classes=2, inner_cv=2))
     parts = [part.strip() for part in re.split("[,;]", text) if part.strip()]
     names = []
     while parts:
@@ -172,7 +161,6 @@ def _to_facts(summary: Any) -> dict[str, Any]:
         "high": summary.high,
         "winner": summary.winner,
         "failed": summary.n_failed,
-        "skipped": summary.n_skipped,
     }
 
 

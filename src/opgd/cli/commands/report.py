@@ -152,7 +152,7 @@ def _check_options(
 def _read_comparison(path: str, terminal: Terminal) -> Any:
     """Return the results of `opgd compare`, or raise BadInput for any other table."""
     from opgd.cli.tables.read import read_table
-    from opgd.inspection.comparison import summarize_methods
+    from opgd.comparison import summarize_methods
 
     results = read_table(path, terminal).frame
     try:
