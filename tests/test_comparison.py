@@ -258,6 +258,9 @@ def test_a_fit_that_fails_is_a_row_with_the_reason(iris):
     assert list(table.status) == ["failed", "ok", "ok", "ok"]
     assert table.reason[0] == "LinAlgError: the first sample is here"
     assert list(table.error.isna()) == [True, False, False, False]
+    with pytest.warns(UserWarning, match="QDA failed"):
+        table = compare(X[::10], iris[1][::10], ["QDA"], cv=2, inner_cv=2, verbose=0)
+    assert table.reason[0].startswith("ValueError: y has only 1 sample in class")
 
 
 def test_a_class_without_training_samples_has_the_largest_loss(iris):

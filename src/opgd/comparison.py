@@ -378,7 +378,10 @@ def _evaluate(
                 error_score="raise",
             )
         except Exception as error:  # the other methods are still compared
-            return scores | {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+            reason = f"{type(error).__name__}: {error}"
+            if "Traceback" in reason:  # of all fits of a search; the last line has the error
+                reason = reason.strip().splitlines()[-1]
+            return scores | {"status": "failed", "reason": reason}
     scores |= {name: float(result[f"test_{name}"][0]) for name in METRICS[:3]}
     fitted = result["estimator"][0]
     search = fitted[-1] if isinstance(fitted, Pipeline) else fitted

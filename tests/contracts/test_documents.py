@@ -82,7 +82,7 @@ QUICKER = {
     },
     "docs/user_guide/neighbors.md": {
         "n_repeats=3": "n_repeats=1",
-        "cv=5, inner_cv=3": "cv=2, inner_cv=2",
+        "cv=5, inner_cv=3": "cv=3, inner_cv=3",
         "others, cv=3, inner_cv=3": "others, cv=2, inner_cv=2",
         "scaled_cpc, axes, cv=3": "scaled_cpc, axes, cv=2",
         "n_draws = 5": "n_draws = 1",
