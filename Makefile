@@ -13,13 +13,10 @@ FREE_THREADED := .venv-free-threaded/$(SCRIPTS)/python
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-# the commit with which `make bench-check` compares; the shell reads it, so make does not expand it
-export BASE ?= HEAD
-
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile lint hooks coverage mutation oracle fingerprint bench bench-check bench-choosing bench-clustering bench-scale docs reproduce dist check-dist clean
+.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile lint hooks coverage mutation oracle fingerprint bench docs reproduce dist check-dist clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -100,20 +97,8 @@ fingerprint: oracle  ## ninety fits of this version beside those of 0.2.0: equal
 	$(BIN)/python tools/fingerprint.py values .venv-oracle/new.npz
 	$(BIN)/python tools/fingerprint.py compare .venv-oracle/values.npz .venv-oracle/new.npz
 
-bench: .venv/.has-bench  ## speed and memory, as ratios within one run
-	$(BIN)/python -m benchmarks
-
-bench-check: .venv/.has-bench  ## two of these, compared with those of the commit BASE on this machine
-	$(BIN)/python tools/compare_benchmarks.py --base "$$BASE" kernel memory
-
-bench-choosing: .venv/.has-bench  ## selected models beside an SVC, forests and boosting: errors and seconds (long)
-	$(BIN)/python -m benchmarks selection speed calibration decisions
-
-bench-clustering: .venv/.has-bench  ## the paper's clustering table, and few labels per class (long)
-	$(BIN)/python -m benchmarks clustering orthogonality labels
-
-bench-scale: .venv/.has-bench  ## threads, peers, growth, rows on disk, passes, Dask (long; 13 GB of disk, 6 of memory)
-	$(BIN)/python -m benchmarks threads peers growth larger passes dask
+bench: .venv/.has-bench  ## an evaluation beside its matrix products; others with SECTIONS="speed growth"
+	$(BIN)/python -m benchmarks $(SECTIONS)
 
 docs: .venv/.has-docs  ## the documentation with the results of its code, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html

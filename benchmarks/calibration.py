@@ -7,9 +7,9 @@ from rich.console import Console
 from sklearn.metrics import log_loss
 from sklearn.model_selection import LeaveOneGroupOut
 
-from benchmarks.classifiers import METHODS
 from benchmarks.data import load
 from benchmarks.harness import make_table, one_blas_thread, show
+from benchmarks.selection import METHODS
 from opgd import OPGDClassifierCV
 from opgd.core.types import AnyArray, FloatArray
 

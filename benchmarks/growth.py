@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from benchmarks.data import Recipe
 from benchmarks.harness import fastest, make_table, one_blas_thread, scaled, show, verdict
 from benchmarks.kernel import Shape, pose
-from benchmarks.rows import Recipe
 from opgd.core.engines import RowEngine
 from opgd.core.types import AnyArray, IntArray
 

@@ -1,14 +1,12 @@
 """What every section shares: where it runs, how it times, how it says whether a bound is kept."""
 
-import multiprocessing
 import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psutil
 from rich import box
@@ -105,12 +103,6 @@ class OtherWork:
         load = ", ".join(f"{share:.2f}" for share in os.getloadavg())
         words = f"Other processes used {self.cores:.2f} of {os.cpu_count()} cores (load {load})"
         return f"{words}." if self.idle else f"{words}: too busy for times to mean much."
-
-
-def in_fresh_process(function: Callable[..., Result], *arguments: Any) -> Result:
-    """What a function of a module returns in a process that has done nothing yet."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:
-        return fresh.submit(function, *arguments).result()
 
 
 def scaled(n_rows: int, scale: float, least: int = 1000) -> int:

@@ -19,15 +19,12 @@ from sklearn.pipeline import make_pipeline
 
 from benchmarks.data import DataSet, load
 from benchmarks.harness import (
-    in_fresh_process,
     make_console,
     make_table,
     one_blas_thread,
-    scaled,
     show,
     verdict,
 )
-from benchmarks.memory import PeakMemory
 from opgd import OPGDClassifier, OPGDMixture
 from opgd.core.types import AnyArray, FloatArray
 
@@ -51,9 +48,6 @@ CELL = ["data", "share", "seed", "method"]
 N_REMOVALS = 3
 LEAST_INDEX = 0.6
 """Adjusted Rand index at least this many times that of the complete table, on every data set."""
-SIZE = 1_000_000, 30
-SIZE_SHARE, SIZE_TIME, SIZE_MEMORY = 0.05, 10.0, 2.0
-"""Share of missing cells of the large table, and bounds of its time and memory."""
 
 
 def sample_rows(data: DataSet) -> DataSet:
@@ -260,45 +254,5 @@ def _show_clusters(console: Console, rows: dict[str, dict[str, FloatArray]], sha
         "; ".join(lines) + f". Means of {N_REMOVALS} removals; the number of clusters is that of "
         f"the classes. Bounds: not worse than {' and '.join(BOUNDED)} by more than one standard "
         f"error, on every data set at least {LEAST_INDEX:g} times the index of the complete table.",
-    )
-    return kept
-
-
-def _measure_size(n_rows: int, share: float) -> tuple[float, float, float]:
-    """CPU seconds of a fit and of predictions, and peak megabytes of a fresh process."""
-    n_columns = SIZE[1]
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, n_rows)
-    mixing = np.eye(n_columns) + 0.3 * rng.normal(size=(n_columns, n_columns)) / 5
-    X = rng.normal(size=(n_rows, n_columns))
-    for rows in np.array_split(np.arange(n_rows), 50):  # in parts, so that no copy remains
-        X[rows] = X[rows] @ mixing + 0.8 * np.eye(3, n_columns)[y[rows]]
-        X[rows] = np.where(rng.uniform(size=(len(rows), n_columns)) < share, np.nan, X[rows])
-    with one_blas_thread(), PeakMemory() as memory:
-        model, seconds = fit_quietly(OPGDClassifier(2), X, y)
-        start = time.process_time()
-        model.predict(X)
-        return seconds, time.process_time() - start, memory.peak / 1e6
-
-
-def show_missing_size(console: Console, scale: float) -> bool:
-    """Time and memory of a large table whose missing cells are in random patterns."""
-    n_rows = scaled(SIZE[0], scale)
-    table = make_table(["cells missing"], ["fit, CPU s", "predict, CPU s", "peak MB"])
-    complete = in_fresh_process(_measure_size, n_rows, 0.0)
-    missing = in_fresh_process(_measure_size, n_rows, SIZE_SHARE)
-    for share, numbers in ((0.0, complete), (SIZE_SHARE, missing)):
-        table.add_row(f"{share:.0%}", *[f"{number:.1f}" for number in numbers])
-    ratios = [new / old for new, old in zip(missing, complete, strict=True)]
-    kept = ratios[0] <= SIZE_TIME and ratios[2] <= SIZE_MEMORY
-    total = (missing[0] + missing[1]) / (complete[0] + complete[1])
-    kept &= total <= SIZE_TIME
-    table.add_row("ratio", *[f"{ratio:.1f}" for ratio in ratios], verdict(kept))
-    show(
-        console,
-        f"{n_rows} rows x {SIZE[1]} columns, 3 classes, 2 components",
-        table,
-        f"Fit and predict together: {total:.1f} times. Bounds: {SIZE_TIME:g} times the CPU time of "
-        f"the complete table, {SIZE_MEMORY:g} times the peak memory of its process.",
     )
     return kept

@@ -34,7 +34,7 @@ MAX_BATCHES = 5
 MAX_PRELIMINARY_BATCHES = 3
 """Maximum number of batches on a subsample of many samples, whose optima are compared again."""
 SEED = 20
-"""Seed of the random starts, selected on the paper's data sets (`python -m benchmarks starts`)."""
+"""Seed of the random starts, selected on the paper's data sets."""
 MAX_RUNS = 3 + (MAX_BATCHES - 1) * (RANDOM_STARTS + 1)
 ENOUGH = 3
 """How often the best optimum has to be found before the exploration ends."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from benchmarks.data import Recipe
 from benchmarks.harness import (
     OtherWork,
     make_table,
@@ -23,7 +24,6 @@ from benchmarks.harness import (
     verdict,
 )
 from benchmarks.kernel import pose
-from benchmarks.rows import Recipe
 from opgd import OPGDClassifier
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray, FloatArray, IntArray

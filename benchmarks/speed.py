@@ -8,9 +8,9 @@ import numpy as np
 from rich.console import Console
 from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
-from benchmarks.classifiers import SearchedSVC, make_svc_grid
 from benchmarks.data import load
 from benchmarks.harness import make_table, one_blas_thread, show, verdict
+from benchmarks.selection import SearchedSVC, make_svc_grid
 from opgd import OPGDClassifierCV
 from opgd.core.types import AnyArray, FloatArray
 
