@@ -78,14 +78,12 @@ lint: .venv/.has-lint  ## style, types and imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml src
-	$(BIN)/python tools/check_schemas.py
 
 hooks: .venv/.has-lint  ## the hooks of pre-commit, for all files
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pre-commit run --all-files --show-diff-on-failure
 
-coverage: .venv/.has-dev  ## branches that the tests take, by part of the package (long)
-	$(BIN)/python -m pytest --cov --cov-report= -p no:cacheprovider
-	$(BIN)/python tools/coverage_by_part.py
+coverage: .venv/.has-dev  ## branches that the tests take (long)
+	$(BIN)/python -m pytest --cov --cov-report=term -p no:cacheprovider
 
 mutation: .venv/.has-test  ## small changes of the core's formulas that its tests must notice (long)
 	$(BIN)/python tools/mutation.py

@@ -1,4 +1,4 @@
-"""The public benchmark's page is that of its results, and simulated rows do not depend on blocks."""
+"""The page of the public benchmark is that of its results."""
 
 import numpy as np
 import pytest

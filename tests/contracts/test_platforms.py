@@ -7,7 +7,6 @@ import ast
 import errno
 import os
 import signal
-import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from sklearn.datasets import load_iris
 
 import opgd
 from opgd import OPGDClassifier
-from opgd._utils import files, memory
+from opgd._utils import files
 from opgd.files import copy_to_disk
 
 SOURCES = sorted(Path(opgd.__file__).parent.rglob("*.py"))
@@ -64,49 +63,6 @@ def elsewhere(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "TemporaryFile", tempfile.NamedTemporaryFile)  # as on Windows
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_memory_is_assumed_where_the_system_does_not_tell_it(elsewhere):
-    assert memory.get_memory() == memory.ASSUMED_BYTES
-
-
-def test_memory_is_that_of_the_container(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "CGROUP_LIMIT", tmp_path / "memory.max")
-    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}.get)
-    assert memory.get_memory() == 4096e3  # no such file
-    for words, expected in [("max\n", 4096e3), ("8192\n", 8192.0), ("9" * 20, 4096e3)]:
-        memory.CGROUP_LIMIT.write_text(words, "ascii")
-        assert memory.get_memory() == expected
-
-
-def test_a_read_only_file_is_refused_without_a_trace_where_it_cannot_be_replaced(
-    elsewhere, monkeypatch
-):
-    path = elsewhere / "model"
-    path.write_bytes(b"precious")
-    path.chmod(stat.S_IREAD)
-
-    def replace(source, target):
-        assert Path(source).stat().st_mode & stat.S_IWRITE, "Windows would not delete it"
-        raise PermissionError(errno.EACCES, "Access is denied", str(target))
-
-    monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(PermissionError):
-        files.write_atomically(path, b"new", overwrite=True)
-    assert path.read_bytes() == b"precious"
-    assert list(elsewhere.iterdir()) == [path]
-
-
-def test_files_are_written_where_there_are_no_hard_links(elsewhere, monkeypatch):
-    def link(*_):
-        raise OSError(errno.EPERM, "no links")
-
-    monkeypatch.setattr(os, "link", link)
-    files.write_atomically(elsewhere / "new", b"new", overwrite=False)
-    with pytest.raises(FileExistsError, match="overwrite=True"):
-        files.write_atomically(elsewhere / "new", b"newer", overwrite=False)
-    assert (elsewhere / "new").read_bytes() == b"new"
-    assert os.listdir(elsewhere) == ["new"]
 
 
 def test_rows_on_disk_outlive_a_file_that_is_deleted_when_it_is_closed(elsewhere):
