@@ -15,11 +15,9 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    KFold,
     LeaveOneGroupOut,
     PredefinedSplit,
     StratifiedKFold,
-    StratifiedShuffleSplit,
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -115,16 +113,6 @@ def test_scores_are_those_of_scikit_learn(wine):
         assert table.balanced_accuracy[i] == pytest.approx(balanced)
 
 
-def test_opgd_with_all_settings_is_opgd_classifier_cv(wine):
-    X, y = wine
-    outer, inner = (StratifiedKFold(2, shuffle=True, random_state=seed) for seed in (0, 1))
-    table = compare_quietly(X, y, ["OPGD, all settings"], cv=outer, inner_cv=inner)
-    for i, (train, test) in enumerate(outer.split(X, y)):
-        model = OPGDClassifierCV(cv=inner).fit(X[train], y[train])
-        assert table.error[i] == np.mean(model.predict(X[test]) != y[test])
-        assert table.parameters[i] == model.best_params_
-
-
 def test_a_method_selects_as_a_grid_search(wine):
     X, y = wine
     inner = StratifiedKFold(3)
@@ -152,23 +140,6 @@ def test_a_seed_repeats_the_table_with_any_number_of_processes(wine):
     pd.testing.assert_frame_equal(one, two)
     other = compare_quietly(*wine, QUICK, cv=2, inner_cv=0.3, random_state=4)
     assert not np.array_equal(one.log_loss, other.log_loss)
-
-
-@pytest.mark.parametrize(
-    ("cv", "n_splits"),
-    [
-        (np.int64(3), 3),
-        (KFold(3, shuffle=True, random_state=0), 3),
-        (StratifiedShuffleSplit(2, random_state=0), 2),
-        (iter(HALVES), 2),
-        ([(np.arange(150) % 3 > 0, np.arange(150) % 3 == 0)], 1),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_every_kind_of_cv(cv, n_splits, iris):
-    table = compare_quietly(*iris, ["LDA"], cv=cv)
-    assert list(table.split) == list(range(n_splits))
-    assert table.error.max() < 0.1
 
 
 @pytest.mark.parametrize("inner_cv", [3, 0.3, LeaveOneGroupOut()], ids=str)
@@ -243,11 +214,6 @@ def test_given_estimators_are_used_as_they_are(iris):
     assert list(table.log_loss.isna()) == [False, True] * 2
 
 
-def test_names_and_classifiers_may_be_mixed(iris):
-    table = compare_quietly(*iris, [RidgeClassifier(), "knn", "Naive bayes"])
-    assert list(table.method) == ["RidgeClassifier", "k-NN", "naive Bayes"] * 2
-
-
 def test_a_fit_that_fails_is_a_row_with_the_reason(iris):
     X = np.column_stack([np.arange(150.0), iris[0]])
     models = {"bad": Recorder(fails=True), "good": GaussianNB()}
@@ -301,21 +267,16 @@ def test_frames_and_labels_of_every_kind_give_the_same_table(kind, iris):
     ("arguments", "message"),
     [
         ({"X": np.full((150, 4), np.inf)}, "infinity"),
-        ({"y": np.zeros(150)}, "only one class"),
         ({"y": np.arange(149) % 3}, "inconsistent"),
         ({"y": np.linspace(0, 1, 150)}, "continuous"),
-        ({"groups": np.arange(149)}, "inconsistent"),
         ({"cv": 1}, "n_splits=2 or more"),
         ({"cv": []}, "cv yielded no splits"),
         ({"inner_cv": 1.5}, "inner_cv"),
         ({"inner_cv": "five"}, "inner_cv"),
         ({"sample_weight": -np.ones(150)}, "negative"),
-        ({"n_jobs": 0}, "n_jobs"),
-        ({"random_state": "seed"}, "random_state"),
         ({"estimators": ["LDA", "randm forest"]}, "Did you mean 'random forest'"),
         ({"estimators": ["LDA", 3]}, "must be classifiers"),
         ({"estimators": [RidgeClassifier(), RidgeClassifier(2.0)]}, "pass a dict"),
-        ({"estimators": "LDA"}, "a list of names and classifiers"),
         ({"estimators": {}}, "empty"),
     ],
     ids=str,
