@@ -250,7 +250,7 @@ def run(console: Console, scale: float) -> bool:
     try:
         import distributed  # noqa: F401
     except ImportError:
-        console.print('\nDask: skipped, not installed (pip install "opgd[dask]").', style="yellow")
+        console.print("\nDask: skipped, the extra 'dask' is not installed.", style="yellow")
         return True
     checks = Checks()
     n_rows = scaled(N_ROWS, scale)

@@ -32,20 +32,18 @@ import matplotlib; matplotlib.use("Agg")
 from opgd.plotting import ProjectionDisplay
 assert ProjectionDisplay.from_estimator(model, X, y).ax_ is not None
 """,
-    "data": """
+    "tables": """
+from opgd import open_table
 from opgd.plotting import loadings_table
 assert not loadings_table(model).empty
+load_iris(as_frame=True).frame.to_csv("iris.csv", index=False)
+rows, labels = open_table("iris.csv").split("target")
+assert OPGDClassifier(2).fit(rows, labels).score(rows, labels) > 0.9
 """,
     "model": """
 from opgd import load_model, save_model
 save_model(model, "iris.opgd")
 assert (load_model("iris.opgd").predict(X) == model.predict(X)).all()
-""",
-    "files": """
-from opgd import open_table
-load_iris(as_frame=True).frame.to_csv("iris.csv", index=False)
-rows, labels = open_table("iris.csv").split("target")
-assert OPGDClassifier(2).fit(rows, labels).score(rows, labels) > 0.9
 """,
     "dask": """
 import dask.array as da
@@ -70,18 +68,8 @@ except SystemExit as end:
     assert not end.code
 assert open("cli.opgd", "rb").read(8)
 """,
-    "demo": "import jinja2, matplotlib, pandas, rich\n",
-    "reproduce": """
-import matplotlib, pandas
-from opgd.cli import main
-try:
-    main(["reproduce", "--help"])
-except SystemExit as end:
-    assert not end.code
-""",
 }
-"""What each extra is for, tried once; those for development are used by the targets of make."""
-DEVELOPMENT = {"test", "lint", "bench", "docs", "notebook", "dist", "dev"}
+"""What each extra is for, tried once."""
 
 
 @contextmanager
@@ -109,7 +97,7 @@ def install(python: Path, *requirement: str, folder: Path) -> None:
 def list_extras() -> list[str]:
     """Return the extras for users; each must have a call here."""
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
-    extras = tomllib.loads(text)["project"]["optional-dependencies"].keys() - DEVELOPMENT
+    extras = tomllib.loads(text)["project"]["optional-dependencies"].keys()
     missing = extras - CALLS.keys() - {"all"}
     assert not missing, f"no call for the extras {missing}"
     return ["", *sorted(extras)]
@@ -133,7 +121,9 @@ def check_source(archive: Path, tests: list[str]) -> None:
         files.extractall(folder, filter="data")
         source = folder / archive.name.removesuffix(".tar.gz")
         # editable, since doctests are those of src
-        install(python, "--editable", f"{source}[test]", folder=folder)
+        install(python, "--upgrade", "pip", folder=folder)  # one that has dependency groups
+        group = f"{source / 'pyproject.toml'}:test"
+        install(python, "--editable", f"{source}[all]", "--group", group, folder=folder)
         options = ["-p", "no:cacheprovider", "-n", "auto", "--dist", "worksteal"]
         call(python, "-m", "pytest", *options, *tests, folder=source)
     print(f"{archive.name}: tests ok in {time.monotonic() - start:.0f} s", flush=True)

@@ -4,7 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-EXTRAS = ["data", "model", "cli"]
+EXTRAS = ["tables", "model", "cli"]
 
 
 def pins() -> list[str]:

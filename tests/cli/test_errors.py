@@ -28,7 +28,7 @@ for package in ("polars", "typer"):
 def test_the_command_without_its_packages_names_the_extra(files):
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
     assert done.stdout.split() == ["2", "2"]
-    wanted = 'opgd: The command line needs {}; install it with: pip install "opgd[cli]"\n'
+    wanted = "opgd: The command line needs {}: the extra 'cli' is missing; see Installation.\n"
     assert done.stderr == wanted.format("polars") + wanted.format("typer")
 
 

@@ -140,7 +140,7 @@ PairsDisplay.from_estimator(model, X, y, draw=False)
 try:
     ConvergenceDisplay.from_estimator(model)
 except ImportError as error:
-    assert "opgd[plot]" in str(error)
+    assert "the extra 'plot' is missing" in str(error)
 else:
     raise AssertionError
 """

@@ -184,7 +184,7 @@ def _explain_import_error(error: ImportError) -> str:
     """Return a message that names the extra with the missing package."""
     if error.name is not None and error.name.split(".")[0] in REQUIRED_PACKAGES:
         package = error.name.split(".")[0]
-        return f'The command line needs {package}; install it with: pip install "opgd[cli]"'
+        return f"The command line needs {package}: the extra 'cli' is missing; see Installation."
     return str(error)
 
 

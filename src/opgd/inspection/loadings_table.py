@@ -68,7 +68,7 @@ def loadings_table(
         import pandas
     except ImportError:
         raise ImportError(
-            'loadings_table needs pandas; install it with: pip install "opgd[data]"'
+            "loadings_table needs pandas: the extra 'tables' is missing; see Installation."
         ) from None
     unwrapped = unwrap_with_axes(estimator)
     estimator, X = unwrapped.estimator, unwrapped.encode(X)

@@ -16,7 +16,7 @@ def import_pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
-            'Plotting needs matplotlib; install it with: pip install "opgd[plot]"'
+            "Plotting needs matplotlib: the extra 'plot' is missing; see Installation."
         ) from None
     return plt
 

@@ -64,7 +64,7 @@ def make_environment() -> Any:
         import jinja2  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f'A report needs {error.name}; install it with: pip install "opgd[report]"'
+            f"A report needs {error.name}: the extra 'report' is missing; see Installation."
         ) from error
     return _load_environment()
 
