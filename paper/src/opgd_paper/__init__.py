@@ -1,0 +1,1 @@
+"""Companion of the paper: data sets, experiments and research methods."""
