@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile lint hooks coverage mutation oracle fingerprint bench docs reproduce dist check-dist clean
+.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile lint hooks coverage mutation oracle fingerprint bench docs reproduce test-paper dist check-dist clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -36,6 +36,12 @@ help:  ## this list
 .venv/.has-%: pyproject.toml .venv/.made
 	@echo "installing opgd[all] and the group $* into .venv ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" --group $*
+	@touch $@
+
+# the package and the paper's companion, which is no extra of it
+.venv/.has-paper: pyproject.toml paper/pyproject.toml .venv/.made
+	@echo "installing opgd and opgd-paper into .venv ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --editable ./paper
 	@touch $@
 
 # the lower bounds of pyproject.toml as pins, in an environment of their own; scikit-learn 1.6 is too old for pytest 9
@@ -98,12 +104,14 @@ fingerprint: oracle  ## ninety fits of this version beside those of 0.2.0: equal
 bench: .venv/.has-bench  ## an evaluation beside its matrix products; others with SECTIONS="speed growth"
 	$(BIN)/python -m benchmarks $(SECTIONS)
 
-docs: .venv/.has-docs  ## the documentation with the results of its code, into docs/_build/html
+docs: .venv/.has-docs .venv/.has-paper  ## the documentation with the results of its code, into docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs docs/_build/html
 
-reproduce: .venv/.has-test  ## the paper's experiments into build/results (about an hour; go on after an interrupt)
-	$(BIN)/opgd reproduce all --out build/results
-	$(BIN)/opgd reproduce vowel splits clustering --own --replications 5 --out build/results
+reproduce: .venv/.has-paper  ## the paper's experiments into build/results (an hour; go on after an interrupt), or EXPERIMENTS=vowel
+	$(BIN)/python -m opgd_paper $(EXPERIMENTS) --out build/results
+
+test-paper: .venv/.has-test .venv/.has-paper  ## the tests of the paper's companion package
+	$(BIN)/python -m pytest -n auto --dist worksteal paper/tests
 
 dist: .venv/.has-dist  ## source distribution and wheel, into dist
 	rm -rf dist

@@ -8,7 +8,7 @@ from typing import Any
 from sphinx_gallery.sorting import ExplicitOrder
 
 import opgd
-from opgd.datasets import DatasetUnavailableError, load_dataset
+from opgd_paper.datasets import DatasetUnavailableError, load_dataset
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # for docs._ext

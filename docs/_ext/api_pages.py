@@ -37,7 +37,6 @@ GUIDE = {
     "opgd.open_table": ["large_data"],
     "opgd.files": ["large_data"],
     "opgd.dask": ["large_data"],
-    "opgd.datasets": ["reproducing"],
 }
 """Pages of the guide by name, or by module for names that are not listed."""
 
@@ -51,9 +50,6 @@ PAPER = {
     "opgd.baselines": ("Section 2", OTHERS),
     "opgd.baselines.RegularizedDiscriminantAnalysis": ("Section 4", OTHERS),
     "opgd.baselines.CommonPrincipalComponents": ("Section 4", OTHERS),
-    "opgd.baselines.InformativeComponents": ("Section 3", OTHERS),
-    "opgd.baselines.AlternatingComponents": ("Section 3", OTHERS),
-    "opgd.datasets": ("Sections 4 and 5", "implementation-of-each-section"),
 }
 """Sections of the paper, and where the page on the paper describes their implementation."""
 

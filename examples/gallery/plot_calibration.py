@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from opgd import OPGDClassifierCV
-from opgd.datasets import load_dataset
+from opgd_paper.datasets import load_dataset
 
 satellite = load_dataset("satellite")
 X, X_test, y, y_test = train_test_split(

@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 
 from opgd import OPGDClassifier
-from opgd.datasets import load_dataset
 from opgd.plotting import ProjectionDisplay
+from opgd_paper.datasets import load_dataset
 
 satellite = load_dataset("satellite")
 rng = np.random.default_rng(0)

@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 
 from opgd import OPGDClassifier
 from opgd.baselines import ReducedRankLDA
-from opgd.datasets import load_dataset
 from opgd.plotting import ProjectionDisplay
+from opgd_paper.datasets import load_dataset
 
 satellite = load_dataset("satellite")
 soils = {"1": "red", "2": "cotton", "3": "grey", "4": "damp grey", "5": "stubble", "7": "very damp"}

@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDMixture
-from opgd.datasets import load_dataset
 from opgd.plotting import ProjectionDisplay
+from opgd_paper.datasets import load_dataset
 
 texture = load_dataset("texture")
 X, textures = texture.data, texture.target

@@ -15,8 +15,8 @@ from sklearn.model_selection import train_test_split
 
 from opgd import OPGDClassifier
 from opgd.baselines import ReducedRankLDA
-from opgd.datasets import load_dataset
 from opgd.plotting import ProjectionDisplay
+from opgd_paper.datasets import load_dataset
 
 satellite = load_dataset("satellite")
 labels = np.where(satellite.target == "7", "very damp grey soil", "other soil")

@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 
 from opgd import OPGDClassifier
 from opgd.baselines import ReducedRankLDA
-from opgd.datasets import load_dataset
 from opgd.plotting import ProjectionDisplay
+from opgd_paper.datasets import load_dataset
 
 vowel = load_dataset("vowel")
 train = vowel.split == "train"

@@ -14,7 +14,6 @@ from opgd.cli.commands.fit import fit
 from opgd.cli.commands.info import info
 from opgd.cli.commands.predict import predict
 from opgd.cli.commands.report import report
-from opgd.cli.commands.reproduce import reproduce
 from opgd.cli.commands.transform import transform
 from opgd.cli.console import print_warnings_as_lines
 
@@ -65,6 +64,5 @@ for command in (
     info,
     export,
     demo,
-    reproduce,
 ):
     app.command()(command)

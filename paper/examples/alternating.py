@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 
 from opgd import OPGDClassifier
-from opgd.baselines import AlternatingComponents
-from opgd.datasets import load_dataset
+from opgd_paper.datasets import load_dataset
+from opgd_paper.methods import AlternatingComponents
 
 BLUE, ORANGE, RED = "#3f90da", "#ffa90e", "#bd1f01"
 
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     panels = figure.subplots(1, len(options.axes), squeeze=False)[0]
     print("axes  method       iterations  decreases  log-likelihood per sample: start, best, end")
     for n_components, panel in zip(options.axes, panels, strict=True):
-        models = {
+        models: dict[str, Any] = {
             "alternating": AlternatingComponents(n_components),
             "OPGD": OPGDClassifier(n_components, init="lda"),
         }

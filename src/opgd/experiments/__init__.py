@@ -1,1 +1,0 @@
-"""Experiments of the paper: raw results in one file, and tables and figures made from it."""
