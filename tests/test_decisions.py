@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from opgd import CostSensitiveClassifier, DataWarning, OPGDClassifier
 from opgd._utils.costs import make_rule
-from opgd.baselines import KernelNaiveBayes, ReducedRankLDA
+from opgd.baselines import ReducedRankLDA
 from opgd.decisions import mean_cost
 
 CLASSES = np.array(["bad", "fair", "good"])
@@ -84,7 +84,7 @@ def test_errors_that_cost_less_than_correct_predictions_are_reported(costs):
         mean_cost(["ill", "well"], ["ill", "well"], costs=costs)
 
 
-@pytest.mark.parametrize("estimator", [OPGDClassifier(), ReducedRankLDA(), KernelNaiveBayes()])
+@pytest.mark.parametrize("estimator", [OPGDClassifier(), ReducedRankLDA()])
 def test_equal_costs_change_nothing(estimator, wine):
     X, y = wine
     model = estimator.fit(X, y)

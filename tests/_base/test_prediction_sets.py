@@ -16,7 +16,7 @@ from opgd import (
     load_model,
     save_model,
 )
-from opgd.baselines import KernelNaiveBayes, ReducedRankLDA
+from opgd.baselines import ReducedRankLDA
 from opgd.decisions import label_sets, set_coverage
 
 QUICK = {"shrinkage": 0.1, "ridge": 0.05, "n_subclasses": 1, "covariance_type": "diag"}
@@ -85,7 +85,7 @@ def test_weights_of_held_out_samples_are_repetitions(fitted, rng):
 
 
 @pytest.mark.parametrize(
-    "estimator", [OPGDClassifier(), OPGDSemiSupervised(), KernelNaiveBayes(), ReducedRankLDA()]
+    "estimator", [OPGDClassifier(), OPGDSemiSupervised(), ReducedRankLDA()]
 )
 def test_every_classifier_has_prediction_sets(estimator, rng):
     X, y = load_iris(return_X_y=True)

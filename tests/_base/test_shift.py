@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 from sklearn.datasets import load_iris
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
-from opgd.baselines import KernelNaiveBayes, ReducedRankLDA, RegularizedDiscriminantAnalysis
+from opgd.baselines import ReducedRankLDA, RegularizedDiscriminantAnalysis
 from opgd.core.shift import compare_moments, estimate_shares, fit_correction
 
 QUICK = {"shrinkage": 0.1, "ridge": 0.05, "n_subclasses": 1, "covariance_type": "diag", "cv": 3}
@@ -129,7 +129,7 @@ def test_estimated_priors_are_close_and_help(fitted, rng):
     assert right[0] < right[1] == right[2]
 
 
-@pytest.mark.parametrize("estimator", [KernelNaiveBayes(), RegularizedDiscriminantAnalysis()])
+@pytest.mark.parametrize("estimator", [ReducedRankLDA(), RegularizedDiscriminantAnalysis()])
 def test_every_classifier_estimates_priors(estimator, rng):
     model = estimator.fit(*draw(rng, [100, 100, 100]))
     found = model.estimate_priors(draw(rng, [300, 50, 50])[0])

@@ -16,14 +16,7 @@ from opgd import (
     TableEncoder,
 )
 from opgd.baselines import (
-    AlternatingComponents,
     CommonPrincipalComponents,
-    FlexibleDiscriminantAnalysis,
-    GaussianMixturePursuit,
-    InformativeComponents,
-    KernelDiscriminantAnalysis,
-    KernelNaiveBayes,
-    LikelihoodRatioPursuit,
     MixtureDiscriminantAnalysis,
     ReducedRankLDA,
     RegularizedDiscriminantAnalysis,
@@ -47,23 +40,12 @@ ESTIMATORS = [
     SlicedAverageVariance(),
     CommonPrincipalComponents(),
     MixtureDiscriminantAnalysis(n_subclasses=2),
-    FlexibleDiscriminantAnalysis(),
-    FlexibleDiscriminantAnalysis(basis="polynomial", degree=2),
-    KernelDiscriminantAnalysis(),
-    KernelNaiveBayes(0.5),
-    LikelihoodRatioPursuit(density="gaussian"),
-    GaussianMixturePursuit(2, n_subclasses=1, max_iter=1),
-    InformativeComponents(),
-    AlternatingComponents(max_iter=5),
     TableEncoder(),
     TableEncoder(missing="median"),
 ]
 LONG = [
     OPGDClassifierCV(2, cv=2),
     OPGDMixture(2, covariance_type="full", metric="identity", n_rounds=2, init="kmeans"),
-    KernelNaiveBayes(),
-    LikelihoodRatioPursuit(),
-    GaussianMixturePursuit(max_iter=1),
 ]
 """Estimators that are checked with quicker parameters above, or as another variant."""
 BY_HAND = [

@@ -34,7 +34,6 @@ pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 SECTION = "Labels and classes"
 REFUSED = "`ValueError`"
 BORROW = {
-    "AlternatingComponents",
     "CommonPrincipalComponents",
     "OPGDClassifier",
     "OPGDSemiSupervised",
@@ -142,14 +141,13 @@ def boolean_labels(model):
 
 @hostile(
     "a single class",
-    f"always predicted; {REFUSED} from `FlexibleDiscriminantAnalysis` and `OPGDClassifierCV`, "
-    "which need at least two",
+    f"always predicted; {REFUSED} from `OPGDClassifierCV`, which needs at least two",
     to=classifies,
 )
 def one_class(model):
     X, _ = table()
     labels = np.full(len(X), "only")
-    if name_of(model) in ("FlexibleDiscriminantAnalysis", "OPGDClassifierCV"):
+    if name_of(model) == "OPGDClassifierCV":
         fit_refused(model, X, labels, "only one class")
         return
     fits(model, X, labels)

@@ -18,10 +18,6 @@ from opgd import (
 )
 
 QUICK = {  # the pairs are many and tables small: what is asked for is manners, not results
-    "AlternatingComponents": {"max_iter": 10},
-    "GaussianMixturePursuit": {"n_components": 1, "n_subclasses": 1, "max_iter": 1},
-    "KernelNaiveBayes": {"bandwidth": 0.5},
-    "LikelihoodRatioPursuit": {"n_components": 1},
     "MixtureDiscriminantAnalysis": {"n_subclasses": 2},
 }
 OURS = [
@@ -49,8 +45,6 @@ VARIANTS = [
 """Other parameters, and estimators with the same interface; they are called by their code."""
 ESTIMATORS |= {re.sub(r"\s+", " ", repr(own)): own for own in VARIANTS}
 LONG: dict[str, BaseEstimator] = {
-    "GaussianMixturePursuit": opgd.baselines.GaussianMixturePursuit(1, max_iter=1),
-    "KernelNaiveBayes": opgd.baselines.KernelNaiveBayes(),
     "OPGDSemiSupervised": OPGDSemiSupervised(),
 }
 """Estimators that take too long for the ordinary suite."""

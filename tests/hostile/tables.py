@@ -33,21 +33,8 @@ from tests.hostile.registry import (
 pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
 
 SECTION = "Features"
-COLUMN_BY_COLUMN = {  # their model adds up columns, or is that of principal components
-    "CommonPrincipalComponents",
-    "FlexibleDiscriminantAnalysis",
-    "KernelNaiveBayes",
-}
-SILENT = {  # they look at columns or axes one by one, where a constant does no harm
-    "FlexibleDiscriminantAnalysis",
-    "GaussianMixturePursuit",
-    "KernelDiscriminantAnalysis",
-    "KernelNaiveBayes",
-    "LikelihoodRatioPursuit",
-}
+COLUMN_BY_COLUMN = {"CommonPrincipalComponents"}
 NOTHING_BORROWED = {  # a ridge or shrinkage of their own, or no covariance
-    "FlexibleDiscriminantAnalysis",
-    "KernelNaiveBayes",
     "OPGDMixture",
 }
 REFUSED = "`ValueError`"
@@ -176,13 +163,13 @@ def all_constant(model):
 
 @hostile(
     "a constant feature",
-    f"same predictions, zero loadings; one warning that names it, except from {listed(SILENT)}",
+    "same predictions, zero loadings; one warning that names it",
 )
 def constant_column(model):
     X, y = frame()
     X.insert(1, "always", 0.1)
     said = fits_the_same(model, X, y)
-    assert name_of(model) in SILENT or sum("'always'" in own for own in said) == 1, said
+    assert sum("'always'" in own for own in said) == 1, said
     if hasattr(model, "components_") and model.components_.shape[1] == X.shape[1]:
         assert np.all(model.components_[:, 1] == 0)
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from opgd import (
@@ -18,7 +17,6 @@ from opgd import (
     OPGDSemiSupervised,
 )
 from opgd._fit.refinement import next_clusters
-from opgd.baselines import AlternatingComponents
 from opgd.core import coordinates
 from opgd.core.moments import Moments
 
@@ -332,15 +330,3 @@ def test_a_cluster_that_dies_ends_the_rounds(options, iris, monkeypatch):
         model = OPGDMixture(3, n_rounds=4, random_state=0, **options).fit(iris[0])
     np.testing.assert_array_equal(model.predict_proba(iris[0]), first.predict_proba(iris[0]))
     assert model.n_rounds_ == 1
-
-
-@pytest.mark.parametrize("n_seeds", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_alternating_components_of_a_single_feature_are_finite(n_seeds):
-    for seed in range(n_seeds):
-        rng = np.random.default_rng(seed)
-        y = np.arange(rng.integers(20, 100)) % 2
-        X = rng.normal(size=(len(y), 1)) + y[:, None] * rng.uniform(0, 3)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = AlternatingComponents().fit(X, y)
-        assert np.all(np.isfinite(model.predict_log_proba(X)))

@@ -26,7 +26,7 @@ N_FEWER = 9
 
 def select_pairs():
     """A few estimators for each input, always the same, and variants of mixtures less often."""
-    slow = [name for name in ESTIMATORS if name.startswith(("OPGDMixture(", "KernelNaive"))]
+    slow = [name for name in ESTIMATORS if name.startswith("OPGDMixture(")]
     rng, used = np.random.default_rng(20261117), Counter(dict.fromkeys(slow, N_FEWER))
     for own in INPUTS:
         names = [name for name in ESTIMATORS if own.applies(ESTIMATORS[name])]

@@ -1,16 +1,13 @@
 """kill -9 at random moments: what has its name is whole, and the same call again completes it."""
 
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
@@ -106,50 +103,4 @@ def test_a_killed_fit_leaves_a_whole_model_or_none(slow_disk, force, tmp_path):
     print(  # noqa: T201
         f"fit of {duration:.1f} s, slow disk {slow_disk}, file there before {force}: {n_killed} of "
         f"{n_tried} killed, {n_whole} whole models after it, {n_temporary} temporary files"
-    )
-
-
-KEPT = ["data", "replication", "method", "ari_start", "ari_end", "nmi_start", "nmi_end"]
-
-
-def assert_looks_complete_only_if_it_is(folder: Path, whole: Path):
-    """Files under their names are those of a run that nobody killed."""
-    raw = folder / "raw.jsonl"
-    if raw.exists():
-        *lines, _rest = raw.read_text().split("\n")
-        assert all({"experiment", "ari_end"} <= set(json.loads(line)) for line in lines)
-    for path in folder.glob("*"):
-        if path.name == "clustering.csv":
-            tables = [pd.read_csv(own / path.name)[KEPT] for own in (folder, whole)]
-            pd.testing.assert_frame_equal(*tables)
-        elif path.name == "settings.json":
-            assert json.loads(path.read_text()) == json.loads((whole / path.name).read_text())
-        elif path.name == "RESULTS.md":
-            assert path.read_text() == (whole / path.name).read_text()
-        else:
-            assert path.name == "raw.jsonl" or path.suffix == ".tmp"
-
-
-def test_a_killed_reproduction_goes_on(tmp_path, load):
-    def call(folder):
-        some = ["--datasets", "iris,wine", "--replications", 2, "--jobs", 1]
-        return command("reproduce", "clustering", *some, "--out", folder)
-
-    whole = tmp_path / "whole"
-    duration = completed(call(whole))
-    n_killed, found = 0, []
-    for number, seconds in enumerate(moments(duration, "reproduce")):
-        folder = tmp_path / str(number)
-        if n_killed == KILLS:
-            break
-        n_killed += is_killed_after(seconds, call(folder))
-        raw = folder / "raw.jsonl"
-        found.append(raw.read_text().count("\n") if raw.exists() else 0)
-        if folder.exists():
-            assert_looks_complete_only_if_it_is(folder, whole)
-        completed(call(folder))
-        assert_looks_complete_only_if_it_is(folder, whole)
-        assert (folder / "RESULTS.md").exists()
-    print(  # noqa: T201
-        f"reproduce of {duration:.1f} s: {n_killed} of {len(found)} killed; results: {found}"
     )

@@ -94,17 +94,3 @@ call("compare demo/wine.csv -t label --methods LDA --cv 2 -o f.csv")
 
 def test_imports_fits_reports_and_commands_ask_nobody(tmp_path):
     assert run(IMPORTS + FITS + COMMANDS, tmp_path) == "asked []"
-
-
-def test_the_loaders_are_seen_to_ask(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPGD_DATA", str(tmp_path / "empty"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    code = """
-    from opgd.datasets import load_dataset
-    try:
-        load_dataset("seeds")
-    except Exception as error:
-        print(type(error).__name__)
-    """
-    assert run(code, tmp_path) != "asked []"

@@ -15,7 +15,7 @@ from tests.hostile.outcomes import some_labels, table
 from tests.hostile.registry import ESTIMATORS, clusters
 
 N_THREADS = 8
-SLOW = [name for name in ESTIMATORS if name.startswith(("OPGDMixture(", "KernelNaive", "OPGDSemi"))]
+SLOW = [name for name in ESTIMATORS if name.startswith(("OPGDMixture(", "OPGDSemi"))]
 QUICK = [name for name in ESTIMATORS if name not in SLOW]
 
 pytestmark = [
@@ -97,7 +97,7 @@ def test_fits_with_different_data_are_those_of_one_thread(name):
     assert_same_bits(found, serial)
 
 
-@pytest.mark.parametrize("name", ["OPGDClassifier", "OPGDMixture", "KernelDiscriminantAnalysis"])
+@pytest.mark.parametrize("name", ["OPGDClassifier", "OPGDMixture", "ReducedRankLDA"])
 def test_one_estimator_answers_all_threads(name):
     X, y = table()
     model = clone(ESTIMATORS[name])

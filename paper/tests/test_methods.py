@@ -1,25 +1,19 @@
-"""The rest of the family: what each method is by its formula, and what the paper says of it."""
-
-import inspect
-import pickle
-import runpy
-import sys
-from dataclasses import replace
-from pathlib import Path
+"""The seven methods: what each is by its formula, and what the paper says of it."""
 
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 from scipy.stats import norm
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from opgd import OPGDClassifier
-from opgd._fit.problem import pose, prepare
-from opgd.baselines import (
+from opgd.baselines import ReducedRankLDA
+from opgd_paper.datasets import load_dataset
+from opgd_paper.methods import (
     AlternatingComponents,
     FlexibleDiscriminantAnalysis,
     GaussianMixturePursuit,
@@ -27,18 +21,23 @@ from opgd.baselines import (
     KernelDiscriminantAnalysis,
     KernelNaiveBayes,
     LikelihoodRatioPursuit,
-    ReducedRankLDA,
 )
-from opgd.baselines._axis_densities import CommonVariance, GaussianDensities, KernelDensities
-from opgd.baselines._bandwidths import FACTORS, leave_one_out_likelihoods, reference_bandwidth
-from opgd.baselines._mixture_densities import MixtureDensities
-from opgd.baselines._mixture_slopes import MixturePoint, slopes_through_parameters
-from opgd.baselines._pursuit import LikelihoodRatio
-from opgd.baselines._span_likelihood import SpanLikelihood
-from opgd.baselines._subspace_mixture import HeldForm
-from opgd.baselines.informative import IsotropicForm
-from opgd.core.engines import RowEngine
-from opgd.core.solvers import maximize
+from opgd_paper.methods._support import AxisGaussians, maximize
+from opgd_paper.methods.alternating import HeldObjective
+from opgd_paper.methods.densities import CommonVariance, GaussianDensities, KernelDensities
+from opgd_paper.methods.informative import (
+    CenterLikelihood,
+    KernelLikelihood,
+    KernelSamples,
+    SpanLikelihood,
+)
+from opgd_paper.methods.kernel import FACTORS, leave_one_out_likelihoods, reference_bandwidth
+from opgd_paper.methods.mixture_densities import (
+    MixtureDensities,
+    MixturePoint,
+    slopes_through_parameters,
+)
+from opgd_paper.methods.pursuit import LikelihoodRatio
 
 FAMILY = [
     FlexibleDiscriminantAnalysis(),
@@ -50,28 +49,22 @@ FAMILY = [
     InformativeComponents(centers="samples"),
     AlternatingComponents(max_iter=5),
 ]
-WEIGHTED = [
-    method
-    for method in FAMILY
-    # samples that are held out for the selection of a variance are not those of repeated samples
-    if "sample_weight" in inspect.signature(method.fit).parameters
-    and method.get_params().get("centers") != "samples"
+CHECKED = [
+    FlexibleDiscriminantAnalysis(),
+    FlexibleDiscriminantAnalysis(basis="polynomial", degree=2),
+    KernelDiscriminantAnalysis(),
+    KernelNaiveBayes(0.5),
+    LikelihoodRatioPursuit(density="gaussian"),
+    GaussianMixturePursuit(2, n_subclasses=1, max_iter=1),
+    InformativeComponents(),
+    AlternatingComponents(max_iter=5),
 ]
-EVERY = pytest.mark.parametrize("method", FAMILY, ids=lambda own: type(own).__name__)
+EVERY = pytest.mark.parametrize("method", FAMILY, ids=lambda method: type(method).__name__)
 pytestmark = [
     pytest.mark.filterwarnings("ignore::opgd.DataWarning"),
+    pytest.mark.filterwarnings("ignore:The pooled covariance of the classes is singular"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 def cosine(one, other):
@@ -85,12 +78,8 @@ def falls(model):
 
 def slope_and_difference(function, at, step, size=1e-6):
     """Slope along a step by the gradient, and by central differences."""
-    difference = function.value_and_gradient(at + size * step)[0]
-    difference -= function.value_and_gradient(at - size * step)[0]
-    return np.sum(function.value_and_gradient(at)[1] * step), difference / (2 * size)
-
-
-# what the paper says of its neighbors
+    difference = function(at + size * step)[0] - function(at - size * step)[0]
+    return np.sum(function(at)[1] * step), difference / (2 * size)
 
 
 def test_pursuit_with_one_variance_finds_the_axis_of_lda(wine):
@@ -108,7 +97,7 @@ def test_search_with_one_variance_finds_the_axis_of_lda_from_anywhere(wine, rng)
     ratio = LikelihoodRatio([Z[y == k] for k in range(3)], CommonVariance())
     for start in rng.normal(size=(3, 1, 13)):
         assert cosine(start[0], lda) < 0.9
-        found = maximize(ratio, start, max_iter=500, tol=1e-6).directions[0]
+        found = maximize(ratio.value_and_gradient, start, max_iter=500, tol=1e-6).directions[0]
         assert cosine(found, lda) > 0.999
 
 
@@ -159,26 +148,15 @@ def test_kernel_naive_bayes_beats_gaussian_naive_bayes_on_two_modes(rng):
 
 
 @pytest.mark.parametrize("n_components", [2, 3, 5])
-def test_alternation_lowers_the_likelihood_on_vowel_and_opgd_never_does(load, n_components):
-    X, y, _ = load("vowel")
+def test_alternation_lowers_the_likelihood_on_vowel_and_opgd_never_does(data, n_components):
+    vowel = load_dataset("vowel")
+    X, y = vowel.data, vowel.target
     alternating = AlternatingComponents(n_components).fit(X, y)
     own = OPGDClassifier(n_components).fit(X, y)
     assert falls(alternating) >= 30
     assert falls(own) == 0
     assert min(alternating.loss_curve_) > own.loss_curve_[-1]
     assert alternating.loss_curve_[-1] > min(alternating.loss_curve_)
-
-
-def test_example_counts_falls_and_draws_them(load, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("matplotlib")
-    load("vowel")
-    monkeypatch.setattr(sys, "argv", ["alternating", "--out", str(tmp_path), "--axes", "2"])
-    example = Path(__file__).resolve().parents[2] / "examples" / "alternating.py"
-    runpy.run_path(str(example), run_name="__main__")
-    _, alternating, own, _ = capsys.readouterr().out.splitlines()
-    assert int(alternating.split()[3]) > 30
-    assert int(own.split()[3]) == 0
-    assert (tmp_path / "alternating.png").stat().st_size > 10_000
 
 
 def test_curve_of_the_alternation_is_the_objective_of_the_paper(iris):
@@ -212,7 +190,7 @@ def test_em_of_the_alternation_increases_the_likelihood_of_the_scores(iris):
 
     def likelihood(fitted):
         scores, logs = fitted.transform(X), 0.0
-        weights = np.exp(fitted._projection.gaussians.log_priors)
+        weights = np.exp(fitted._gaussians.log_weights)
         for k in range(3):
             own = [
                 weight * norm.pdf(scores[y == k], mean, np.sqrt(variance)).prod(axis=1)
@@ -271,8 +249,9 @@ def test_product_of_ratios_is_not_the_joint_ratio(wine, n_components):
 
 @pytest.mark.parametrize("name", ["wine", "vowel"])
 @pytest.mark.parametrize("n_components", [2, 3])
-def test_forward_pursuit_loses_to_opgd_with_as_many_axes(load, name, n_components):
-    X, y, _ = load(name)
+def test_forward_pursuit_loses_to_opgd_with_as_many_axes(data, name, n_components):
+    table = load_dataset(name)
+    X, y = table.data, table.target
     pursuit = LikelihoodRatioPursuit(n_components, density="gaussian").fit(X, y)
     own = OPGDClassifier(n_components, ridge=0.0).fit(X, y)
     joint = ratios(X, y, pursuit.components_)[1]
@@ -280,9 +259,6 @@ def test_forward_pursuit_loses_to_opgd_with_as_many_axes(load, name, n_component
     settings = {"init": pursuit.components_, "ridge": 0.0, "max_iter": 0}
     likelihood = OPGDClassifier(n_components, **settings).fit(X, y)
     assert joint == pytest.approx(likelihood.log_likelihood_ / len(X))
-
-
-# formulas
 
 
 def classes_of(rng):
@@ -306,9 +282,11 @@ def classes_of(rng):
 def test_gradient_of_the_ratio_agrees_with_differences(kind, tolerance, rng):
     function = LikelihoodRatio(classes_of(rng), kind)
     at, step = rng.normal(size=(2, 1, 4))
-    slope, difference = slope_and_difference(function, at, step)
+    slope, difference = slope_and_difference(function.value_and_gradient, at, step)
     assert slope == pytest.approx(difference, rel=tolerance, abs=1e-7)
-    assert function.value(3 * at) == pytest.approx(function.value(at))
+    assert function.value_and_gradient(3 * at)[0] == pytest.approx(
+        function.value_and_gradient(at)[0]
+    )
 
 
 def test_ratio_of_kernels_leaves_every_row_out(rng):
@@ -341,7 +319,7 @@ def test_moved_rows_are_alike_along_the_axis_and_the_same_across_it(rng):
         assert abs(scores.std() - 1) < 0.15
         across = np.eye(4) - np.outer(axis, axis)
         assert new @ across == pytest.approx(old @ across)
-    assert after.value(axis[None]) < 0.2 * before.value(axis[None])
+    assert after.value_and_gradient(axis[None])[0] < 0.2 * before.value_and_gradient(axis[None])[0]
 
 
 def test_mixtures_see_two_modes(rng):
@@ -367,7 +345,7 @@ def test_gradient_of_the_ratio_of_two_modes_agrees_with_differences(rng):
     classes = [rng.normal(k, 1, (80, 3)) + modes for k in (0, 2)]
     function = LikelihoodRatio(classes, MixtureDensities(2, np.zeros(2)))
     at, step = np.array([[1.0, 0.8, 0.1]]), rng.normal(size=(1, 3))
-    slope, difference = slope_and_difference(function, at, step, 1e-4)
+    slope, difference = slope_and_difference(function.value_and_gradient, at, step, 1e-4)
     assert slope == pytest.approx(difference, rel=0.02)
 
 
@@ -406,20 +384,7 @@ def test_bandwidth_leaves_every_row_out(rng):
         return density.score_samples(rows[[i]])[0]
 
     expected = [np.mean([left_out(i, width) for i in range(41)]) for width in widths]
-    logs = leave_one_out_likelihoods(rows, np.ones(41), widths, 0.2) - np.log(2 * np.pi)
-    assert logs == pytest.approx(expected)
-
-
-def test_ties_count_at_a_distance_and_weights_as_ties(rng):
-    rows, counts = rng.normal(size=(30, 1)), rng.integers(1, 4, size=30)
-    repeated, widths = np.repeat(rows, counts, axis=0), np.array([0.1, 0.4])
-    logs = leave_one_out_likelihoods(repeated, np.ones(len(repeated)), widths, 0.2)
-    assert logs == pytest.approx(leave_one_out_likelihoods(rows, 1.0 * counts, widths, 0.2))
-    distances = np.abs(repeated - repeated.T)
-    distances[distances == 0] = 0.2
-    kernels = norm.pdf(distances[..., None], 0, widths) * np.sqrt(2 * np.pi)
-    kernels[np.arange(len(repeated)), np.arange(len(repeated))] = 0
-    expected = np.log(kernels.sum(axis=1) / (len(repeated) - 1)).mean(axis=0)
+    logs = leave_one_out_likelihoods(rows, widths, 0.2) - np.log(2 * np.pi)
     assert logs == pytest.approx(expected)
 
 
@@ -479,8 +444,9 @@ def test_isotropic_gaussians_on_all_axes_are_lda(wine):
     )
 
 
-def test_informative_axes_beat_those_of_lda_in_their_own_objective(load):
-    X, y, _ = load("vowel")
+def test_informative_axes_beat_those_of_lda_in_their_own_objective(data):
+    vowel = load_dataset("vowel")
+    X, y = vowel.data, vowel.target
     model = InformativeComponents(2).fit(X, y)
     start = InformativeComponents(2, max_iter=0).fit(X, y)
     assert model.log_likelihood_ > start.log_likelihood_ + 1
@@ -489,41 +455,77 @@ def test_informative_axes_beat_those_of_lda_in_their_own_objective(load):
     assert logs == pytest.approx(model.log_likelihood_)
 
 
-def problem_of(X, y):
-    prepared = prepare(RowEngine(X, y), 3)
-    return pose(prepared, prepared.classes.priors, covariance_type="diag")
-
-
-def test_gradient_of_the_isotropic_likelihood_agrees_with_differences(iris, rng):
-    objective = replace(problem_of(*iris).objective, form=IsotropicForm(0.7))
-    slope, difference = slope_and_difference(SpanLikelihood(objective), *rng.normal(size=(2, 2, 4)))
-    assert slope == pytest.approx(difference, rel=1e-6)
-
-
-def test_gradient_with_gaussians_held_agrees_with_differences(iris, rng):
-    objective = problem_of(*iris).objective
-    at, step = rng.normal(size=(2, 2, 4))
-    held = replace(objective, form=HeldForm(objective.gaussians(at)))
-    slope, difference = slope_and_difference(held, at, step)
-    assert slope == pytest.approx(difference, rel=1e-6)
-    assert held.value_and_gradient(at)[0] == pytest.approx(objective.value(at))
-    # what is left out matters
-    assert abs(slope - slope_and_difference(objective, at, step)[0]) > 1e-3
-
-
-# manners
-
-
-@EVERY
-def test_same_rows_give_the_same_bits_and_survive_pickling(method, iris):
+def test_probabilities_are_those_of_the_kernels(iris):
     X, y = iris
-    one, other = (clone(method).fit(X, y) for _ in range(2))
-    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
-    assert np.array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), one.predict_proba(X))
+    model = InformativeComponents(2, centers="samples", variance=0.5, priors="uniform")
+    model.fit(X[:120], y[:120])
+    scores = model.transform(X)
+    squares = np.sum((scores[:, None] - scores[:120]) ** 2, axis=2)
+    kernels = np.exp(-0.5 * squares / 0.5)
+    joint = np.stack([kernels[:, y[:120] == k].mean(axis=1) for k in range(3)], axis=1)
+    expected = joint / joint.sum(axis=1, keepdims=True)
+    assert model.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+
+
+def test_samples_find_a_component_that_means_do_not(rng):
+    y = np.arange(400) % 2
+    X = rng.normal(size=(400, 4))
+    # stripes of both classes in turn
+    X[:, 2] = 0.25 * X[:, 2] + rng.integers(2, size=400) * 4 + 2 * y - 3
+    means = InformativeComponents(1).fit(X[:200], y[:200])
+    samples = InformativeComponents(1, centers="samples").fit(X[:200], y[:200])
+    assert samples.score(X[200:], y[200:]) > 0.95
+    assert means.score(X[200:], y[200:]) < 0.85
+    assert samples.variance_ < 0.2
+
+
+def test_subclasses_are_refused_with_samples(iris):
+    with pytest.raises(ValueError, match="n_subclasses must be 1"):
+        InformativeComponents(centers="samples", n_subclasses=2).fit(*iris)
+
+
+@pytest.mark.parametrize("kind", ["means", "samples", "held"])
+def test_gradients_of_the_likelihoods_agree_with_differences(kind, rng):
+    codes = np.repeat(np.arange(3), (20, 15, 1))
+    Z = rng.normal(size=(36, 4)) + codes[:, None]
+    classes, log_weights = np.array([0, 0, 1, 2]), np.log([0.2, 0.3, 0.3, 0.2])
+    if kind == "means":
+        means = rng.normal(size=(4, 4))
+        function = SpanLikelihood(CenterLikelihood(Z, codes, means, log_weights, classes, 0.7))
+    elif kind == "samples":
+        samples = KernelSamples(Z, codes, rng.normal(size=3))
+        function = SpanLikelihood(KernelLikelihood(samples, samples.batch(20), 0.3))
+    else:
+        means, variances = rng.normal(size=(4, 2)), rng.uniform(0.5, 2, size=(4, 2))
+        gaussians = AxisGaussians(log_weights, means, variances, classes)
+        function = HeldObjective(Z, np.where(np.arange(36) % 2, codes, -1), gaussians)
+    slope, difference = slope_and_difference(function, *rng.normal(size=(2, 2, 4)))
+    assert slope == pytest.approx(difference, rel=1e-6)
+
+
+def test_value_of_kernels_is_that_of_the_formula(rng):
+    codes = np.repeat(np.arange(3), (20, 15, 1))
+    samples = KernelSamples(rng.normal(size=(36, 4)), codes, rng.normal(size=3))
+    axes = np.linalg.qr(rng.normal(size=(4, 2)))[0].T
+    scores, logs = samples.Z @ axes.T, 0.0
+    for i in range(35):  # the only sample of the last class has no other kernel
+        kernels = np.exp(samples.log_ratios)[codes] * (np.arange(36) != i)
+        kernels *= norm.pdf(scores, scores[i], np.sqrt(0.3)).prod(axis=1)
+        logs += np.log(kernels[codes == codes[i]].sum() / kernels.sum())
+    value = KernelLikelihood(samples, np.arange(36), 0.3).value_and_gradient(axes)[0]
+    assert value == pytest.approx(logs / 36)
+
+
+# what every classifier does
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
 
 
 @EVERY
-def test_units_and_origins_of_columns_do_not_matter(method, iris):
+def test_units_and_origins_of_features_do_not_matter(method, iris):
     X, y = iris
     expected = clone(method).fit(X, y).predict_proba(X)
     moved = X * [1e-3, 1, 10, 1e4] + [5, -100, 0, 1e5]
@@ -531,92 +533,21 @@ def test_units_and_origins_of_columns_do_not_matter(method, iris):
 
 
 @EVERY
-def test_words_priors_and_one_column(method, iris):
+def test_priors_change_posteriors(method, iris):
     X, y = iris
     words = np.array(["a", "b", "c"])[y]
-    model = clone(method).set_params(priors={"a": 0.2, "b": 0.2, "c": 0.6})
-    model = model.fit(X[:, [2]], words)
-    assert set(model.predict(X[:, [2]])) <= {"a", "b", "c"}
-    sure = model.predict(X[:, [2]], priors=[1e-12, 1e-12, 1 - 2e-12])
-    assert np.mean(sure == "c") > np.mean(model.predict(X[:, [2]]) == "c") - 1e-12
+    model = clone(method).set_params(priors=[0.01, 0.01, 0.98]).fit(X[:, [2]], words)
+    usual = clone(method).fit(X[:, [2]], words)
+    assert model.predict_proba(X[:, [2]])[:, 2].mean() > usual.predict_proba(X[:, [2]])[:, 2].mean()
+    with pytest.raises(ValueError, match="priors must be 3 positive numbers"):
+        clone(method).set_params(priors=[0.5, 0.5]).fit(X, words)
 
 
 @EVERY
-def test_rows_far_away_get_probabilities(method, iris):
+def test_constant_features_single_samples_and_few_samples(method, iris):
     X, y = iris
-    model = clone(method).fit(X, y)
-    far = np.vstack([X.mean(axis=0) + 10.0**k for k in (3, 30, 150, 300)])
-    posteriors = model.predict_proba(far)
-    assert np.all(np.isfinite(posteriors))
-    assert posteriors.sum(axis=1) == pytest.approx(np.ones(4))
-
-
-@EVERY
-def test_constant_columns_single_rows_and_few_rows(method, iris):
-    X, y = iris
-    few = np.r_[0:20, 50:53, 100]  # 20, 3 and 1 rows
+    few = np.r_[0:20, 50:53, 100]  # 20, 3 and 1 samples
     hostile = np.column_stack([X[few], np.ones(len(few)), X[few, 0]])
     model = clone(method).fit(hostile, y[few])
     assert np.all(np.isfinite(model.predict_proba(hostile)))
     assert model.score(hostile, y[few]) > 0.7
-
-
-@pytest.mark.parametrize("method", WEIGHTED, ids=lambda own: type(own).__name__)
-def test_a_row_of_weight_two_is_two_rows(method, iris, rng):
-    X, y = iris
-    weights = rng.integers(0, 3, size=len(y))
-    weighted = clone(method).fit(X, y, sample_weight=weights)
-    repeated = clone(method).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert weighted.predict_proba(X) == pytest.approx(repeated.predict_proba(X), abs=1e-6)
-
-
-@EVERY
-def test_rows_of_dask_are_answered_in_blocks(method, iris):
-    dask_array = pytest.importorskip("dask.array")
-    X, y = iris
-    model = clone(method).fit(X, y)
-    lazy = model.predict_proba(dask_array.from_array(X, chunks=(40, -1)))
-    assert lazy.compute() == pytest.approx(model.predict_proba(X))
-
-
-BAD_VALUES = {
-    "n_components": [0, 1.5, "two", True, 99],
-    "basis": ["fourier", None],
-    "degree": [0, 1.5, "high"],
-    "n_knots": [1, 2.5],
-    "ridge": [-1, "some", np.nan],
-    "bandwidth": [0, -1, "wide", None],
-    "density": ["spline", 3],
-    "null": ["none", None],
-    "n_subclasses": [0, 1.5],
-    "variance": [0, -1, "some"],
-    "centers": ["medians", None],
-    "batch_size": [0, 1.5, None],
-    "n_steps": [0, 1.5],
-    "n_em_steps": [0, 1.5, None],
-    "unlabeled": [[-1], {"a": 1}],
-    "max_iter": [-1, 1.5, None],
-    "tol": [0, -1, "some"],
-    "priors": ["equal", [0.5, 0.5], [0.5, 0.6, -0.1]],
-}
-
-
-@EVERY
-def test_bad_parameter_is_refused_by_name(method, iris):
-    for name in inspect.signature(type(method)).parameters:
-        for value in BAD_VALUES[name]:
-            model = clone(method).set_params(**{name: value})
-            with pytest.raises((ValueError, TypeError), match=name):
-                model.fit(*iris)
-            assert not hasattr(model, "n_features_in_")
-
-
-@EVERY
-def test_parameters_and_attributes_are_documented(method, iris):
-    document = inspect.getdoc(type(method))
-    assert "References" in document
-    for name in inspect.signature(type(method)).parameters:
-        assert f"\n{name} : " in document
-    for name in vars(clone(method).fit(*iris)):
-        if name.endswith("_") and not name.startswith("_"):
-            assert name in document, name
