@@ -84,9 +84,7 @@ def test_weights_of_held_out_samples_are_repetitions(fitted, rng):
     np.testing.assert_array_equal(weighted, repeated)
 
 
-@pytest.mark.parametrize(
-    "estimator", [OPGDClassifier(), OPGDSemiSupervised(), ReducedRankLDA()]
-)
+@pytest.mark.parametrize("estimator", [OPGDClassifier(), OPGDSemiSupervised(), ReducedRankLDA()])
 def test_every_classifier_has_prediction_sets(estimator, rng):
     X, y = load_iris(return_X_y=True)
     model = estimator.fit(X[::2], y[::2])
