@@ -176,7 +176,7 @@ def constant_column(model):
 
 @hostile(
     "a duplicated feature",
-    f"same predictions; finite predictions from {listed(COLUMN_BY_COLUMN)}, whose models depend "
+    f"same predictions; finite predictions from {listed(COLUMN_BY_COLUMN)}, whose model depends "
     "on redundant features",
 )
 def duplicate_column(model):
