@@ -85,10 +85,8 @@ def scatter(ax: Axes, scores: Any, labels: Any, pair: tuple[int, int], name: str
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Save a figure as PNG and SVG."""
-    for ending in ("png", "svg"):
-        metadata: dict[str, Any] = {"Date": None} if ending == "svg" else {}
-        picture = io.BytesIO()
-        figure.savefig(picture, format=ending, dpi=150, metadata=metadata)
-        write_atomically(folder / f"{name}.{ending}", picture.getvalue())
+    """Save a figure as PNG."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=100)
+    write_atomically(folder / f"{name}.png", picture.getvalue())
     plt.close(figure)
