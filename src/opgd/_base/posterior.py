@@ -155,7 +155,8 @@ class PosteriorMixin(PredictionSetMixin, PriorShiftMixin, ClassifierMixin):
             Predicted labels, from ``classes_``, or `reject_label`.
         """
         if costs is None and reject_cost is None and reject_below is None and reject_label is None:
-            labels: AnyArray = self.classes_[self._class_log_joint(X, priors).argmax(axis=1)]
+            log_joint = self._class_log_joint(X, priors)  # refuses estimators that are not fitted
+            labels: AnyArray = self.classes_[log_joint.argmax(axis=1)]
             return labels
         log_posteriors = normalize_log_joints(self._class_log_joint(X, priors))
         rule = make_rule(self.classes_, costs, reject_cost, reject_below, reject_label)
