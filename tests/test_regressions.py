@@ -246,13 +246,6 @@ def test_merged_clusters_do_not_depend_on_the_unit_of_weights(rng):
     assert len(numbers) == 1
 
 
-def test_many_loadings_may_be_kept(rng):
-    X, y = rng.normal(size=(40, 1100)), np.arange(40) % 2
-    X[:, :5] += 2.0 * y[:, None]
-    model = OPGDClassifier(1, sparsity=1050, sparsity_type="loadings", max_iter=5).fit(X, y)
-    assert np.sum(model.components_ != 0) == 1050
-
-
 def test_none_can_be_a_class_of_a_file(tmp_path):
     pytest.importorskip("pyarrow", exc_type=ImportError)
     path = tmp_path / "patients.csv"

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
 from scipy.special import log_softmax
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine, make_moons
@@ -16,8 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save_model
 from opgd._fit import stable_features
-from opgd._fit.problem import pose, prepare
-from opgd._fit.sparse_loadings import SupportObjective
+from opgd._fit.problem import prepare
 from opgd._model_selection.sparsity import SparsityPath, average_neighbors
 from opgd.core.engines import RowEngine
 from opgd.core.feature_order import (
@@ -305,49 +303,6 @@ def test_frequencies_follow_the_weights(simulated, selected):
     assert heavy < 0.7
 
 
-@pytest.mark.parametrize("covariance_type", ["diag", "full"])
-def test_each_component_uses_few_features(wine, covariance_type):
-    X, y = wine
-    settings = {"n_components": 3, "covariance_type": covariance_type, "ridge": 0.1}
-    model = OPGDClassifier(sparsity=4, sparsity_type="loadings", **settings).fit(X, y)
-    assert np.sum(model.components_ != 0, axis=1).tolist() == [4, 4, 4]
-    posteriors = model.predict_proba(X)[np.arange(len(y)), y]
-    assert np.log(posteriors).sum() == pytest.approx(model.log_likelihood_, rel=1e-9)
-    dense = OPGDClassifier(**settings).fit(X, y)
-    truncated = _truncate(dense, X, 4)
-    start = OPGDClassifier(init=truncated, max_iter=0, **settings).fit(X, y)
-    assert start.log_likelihood_ < model.log_likelihood_ <= dense.log_likelihood_
-
-
-def _truncate(model, X, n_kept):
-    """Return the components with only their largest loadings."""
-    sizes = np.abs(model.components_) * X.std(axis=0)
-    return np.where(sizes >= np.sort(sizes, axis=1)[:, [-n_kept]], model.components_, 0.0)
-
-
-def test_few_loadings_do_not_depend_on_units(wine):
-    X, y = wine
-    units = 10.0 ** np.random.default_rng(0).integers(-6, 6, 13)
-    settings = {"sparsity": 0.6, "sparsity_type": "loadings", "init": "lda", "ridge": 0.1}
-    first = OPGDClassifier(2, **settings).fit(X, y)
-    second = OPGDClassifier(2, **settings).fit(X * units, y)
-    np.testing.assert_allclose(second.components_ * units, first.components_, rtol=1e-3)
-
-
-def test_gradient_on_supports(wine):
-    X, y = wine
-    prepared = prepare(RowEngine(X, y.astype(np.intp)), 3)
-    problem = pose(prepared, prepared.classes.priors, covariance_type="diag")
-    rng = np.random.default_rng(0)
-    bases = [np.linalg.qr(rng.standard_normal((13, size)))[0].T for size in (4, 6)]
-    objective = SupportObjective(problem.objective, bases)
-    at = rng.standard_normal(10)
-    error = check_grad(
-        lambda at: objective.value(at), lambda at: objective.value_and_gradient(at)[1], at
-    )
-    assert error < 1e-5
-
-
 def test_clusters_are_fitted_to_the_features_that_separate_them():
     rng = np.random.default_rng(2)
     groups = np.arange(300) % 3
@@ -414,7 +369,6 @@ def test_a_sparsity_of_zero_is_a_candidate_with_all_features(wine, sparsity):
         ({"sparsity": 0.5}, "6 features"),
         ({"sparsity": 1}, "1 feature"),
         ({"sparsity": 50}, "ridge auto"),
-        ({"sparsity": 3, "sparsity_type": "loadings"}, "3 features per component"),
     ],
 )
 def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
@@ -564,12 +518,6 @@ def test_constant_features_are_not_counted(wine):
     with pytest.warns(UserWarning, match="constant"):
         model = OPGDClassifierCV(1, sparsity=(3, 13), cv=3, **settings).fit(X, y)
     assert model.sparsity_path_["n_features"].tolist() == [3, 12]
-
-
-def test_frequencies_of_loadings_are_refused(wine):
-    model = OPGDClassifier(2, sparsity=3, sparsity_type="loadings").fit(*wine)
-    with pytest.raises(ValueError, match="sparsity_type='features'"):
-        model.selection_frequencies(*wine)
 
 
 @pytest.mark.parametrize(

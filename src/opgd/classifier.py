@@ -1,6 +1,5 @@
 """OPGDClassifier, the supervised method of the paper's Section 3."""
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +10,11 @@ from opgd._base.projection_classifier import ProjectionClassifier
 from opgd._base.support import StableSupportMixin
 from opgd._dask.lazy import is_lazy
 from opgd._fit.data_warnings import warn_about_data
-from opgd._fit.normal_form import describe_order
-from opgd._fit.problem import Problem, pose, prepare
-from opgd._fit.sparse_loadings import remove_loadings
+from opgd._fit.problem import pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.callbacks import with_callbacks
 from opgd._utils.validation import (
-    check_choice,
     check_class_weight,
     check_flag,
     check_n_components,
@@ -29,7 +25,7 @@ from opgd._utils.validation import (
     weigh_by_class,
 )
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.types import AnyArray, FloatArray
+from opgd.core.types import AnyArray
 
 
 class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
@@ -90,23 +86,12 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         variances only, which linear discriminant analysis cannot detect. With
         ``ridge=0, shrinkage=0`` this is the method of the paper.
     sparsity : float or int, default=0.0
-        How many loadings are zero. A float is the share of features that are removed, from 0 (none)
-        to below 1; an int is the number of features that are kept, of all components or of each
-        one, by `sparsity_type`. `OPGDClassifierCV` selects the number of features. Set it when
-        measuring features is expensive, or when components should be interpreted.
-    sparsity_type : {"features", "loadings"}, default="features"
-        What `sparsity` removes:
-
-        - "features": features from all components, so that fewer have to be measured. Features are
-          removed one after the other, each the one without which the others separate the classes
-          best, by means, variances and correlations. The fit is the same as that to the selected
-          features alone;
-        - "loadings": other features from each component, so that it can be interpreted. From the
-          components without sparsity, the loadings that matter least are removed step by step, and
-          those that are left are optimized again.
-
-        Use "features" to measure less, and "loadings" to name the components.
-
+        How many features are left out of all components: the share that is removed (a float from 0
+        to below 1), or the number that is kept (an int). Features are removed one after the other,
+        each the one without which the others separate the classes best, by means, variances and
+        correlations. The fit is the same as that to the selected features alone.
+        `OPGDClassifierCV` selects the number of features. Set it when measuring features is
+        expensive.
     priors : None, "uniform", array-like of shape (n_classes,), dict or Series, default=None
         Class prior probabilities. None means the class frequencies. A dict or a pandas Series is
         indexed by class label. Set them when the classes are more or less frequent where the model
@@ -212,7 +197,7 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         Whether each feature is used by a component; see also `get_support`.
     feature_order_ : ndarray of shape (n_varying,)
         Indices of the features that are not constant, the most useful one first.
-        Defined only if `sparsity` is not 0 and `sparsity_type` is "features".
+        Defined only if `sparsity` is not 0.
     search_ : dict of ndarrays of shape (n_starts,)
         What each start of the search reached: its name ("start"), "log_likelihood", "n_iter",
         "n_samples" (fewer than all if the start was abandoned on a subsample), "converged", and
@@ -259,7 +244,6 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         shrinkage: float | str = 0.0,
         ridge: float | str = "auto",
         sparsity: float | int = 0.0,
-        sparsity_type: str = "features",
         priors: Any = None,
         class_weight: Any = None,
         init: Any = "auto",
@@ -278,7 +262,6 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         self.shrinkage = shrinkage
         self.ridge = ridge
         self.sparsity = sparsity
-        self.sparsity_type = sparsity_type
         self.priors = priors
         self.class_weight = class_weight
         self.init = init
@@ -320,10 +303,9 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
         order: dict[str, Any] = {}
         with one_blas_thread():
             prepared = prepare(engine, len(classes))
-            n_kept = count_kept(self.sparsity, engine.n_features) if self.sparsity else None
-            if n_kept and self.sparsity_type == "features":
+            if self.sparsity:
                 order = {"feature_order_": prepared.feature_order}
-                prepared = prepared.restrict(n_kept)
+                prepared = prepared.restrict(count_kept(self.sparsity, engine.n_features))
             problem = pose(
                 prepared,
                 check_priors(self.priors, classes, prepared.classes.priors),
@@ -335,32 +317,14 @@ class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
             progress = self._watch(problem, classes, data)
             directions, summary, notes = self._optimize(problem, rng, progress, previous)
             attributes = self._describe(problem, classes, directions) | summary | order
-            if n_kept and self.sparsity_type == "loadings":
-                attributes |= self._remove_loadings(problem, classes, directions, n_kept)
         warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
         progress.finish(self._store(attributes))
         return self
-
-    def _remove_loadings(
-        self, problem: Problem, classes: AnyArray, directions: FloatArray, n_kept: int
-    ) -> dict[str, Any]:
-        """Return the fitted attributes after the components were reduced to `n_kept` features."""
-        if n_kept >= problem.frame.n_active:
-            return {}
-        sparse = remove_loadings(
-            problem, directions, n_kept, max_iter=int(self.max_iter), tol=self.tol
-        )
-        order, summary = describe_order(problem, sparse.directions, sparse.result)
-        sparse = sparse.select(order)
-        attributes = self._describe(problem, classes, sparse.directions) | summary
-        projection = replace(attributes["_projection"], components=sparse.components(problem))
-        return attributes | {"_projection": projection}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_flag("warm_start", self.warm_start)
         check_sparsity(self.sparsity)
-        check_choice("sparsity_type", self.sparsity_type, ["features", "loadings"])
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
         """Return an engine over the samples with positive weight, and the class labels."""

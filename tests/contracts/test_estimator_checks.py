@@ -120,7 +120,6 @@ BAD_VALUES = {
     "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
     "ridge": [-0.1, 1.1, "some", None, True, np.nan],
     "sparsity": [-0.1, 1.0, -1, "some", None, True, np.nan],
-    "sparsity_type": ["components", None, 3],
     "priors": ["equal", [0.5, 0.6, -0.1], [0.5, 0.5], [0.2, 0.2, 0.2], {0: 1.0}, 3],
     "class_weight": ["equal", [1, 1, 1], {0: -1}, {0: 0}, {"no such label": 2}, {0: "much"}, 3],
     "init": ["svd", None, 3, [[1.0, 2.0]], [[0.0] * 4, [1.0] * 4]],

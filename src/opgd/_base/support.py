@@ -85,12 +85,6 @@ class StableSupportMixin(SupportMixin):
         check_integer("n_resamples", n_resamples, 1)
         rng = check_seed(random_state)
         estimator: Any = self
-        if getattr(self, "sparsity_type", "features") == "loadings":
-            raise ValueError(
-                "selection_frequencies counts features that all components use, but "
-                "sparsity_type='loadings' selects features of each component; fit with "
-                "sparsity_type='features'."
-            )
         X = estimator._check_rows(compute_eagerly(X))
         y = to_label_array(compute_eagerly(y))
         check_consistent_length(X, y)

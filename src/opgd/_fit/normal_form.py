@@ -8,7 +8,7 @@ from opgd._fit.problem import Problem
 from opgd.core import starts
 from opgd.core.ordering import order_components
 from opgd.core.solvers import SolverResult
-from opgd.core.types import FloatArray, IntArray
+from opgd.core.types import FloatArray
 
 
 def normalize(problem: Problem, directions: FloatArray) -> FloatArray:
@@ -27,21 +27,13 @@ def normalize(problem: Problem, directions: FloatArray) -> FloatArray:
 def order_result(problem: Problem, result: SolverResult) -> tuple[FloatArray, dict[str, Any]]:
     """Return normalized directions in the paper's order, and fitted attributes of the search."""
     directions = normalize(problem, result.directions)
-    order, attributes = describe_order(problem, directions, result)
-    return directions[order], attributes
-
-
-def describe_order(
-    problem: Problem, directions: FloatArray, result: SolverResult
-) -> tuple[IntArray, dict[str, Any]]:
-    """Return the paper's order of normalized directions, and fitted attributes of the search."""
     order, values = order_components(problem.objective, directions)
     weight = problem.objective.engine.total_weight
     without_components = problem.objective.values(directions, lambda axis: iter([0.0 * axis(0)]))
     gains = np.diff(values, prepend=without_components)
     total = gains.sum()
     shares = gains / total if total > 0 else np.full(len(gains), 1 / len(gains))
-    return order, {
+    return directions[order], {
         "log_likelihood_": float(values[-1] * weight),
         "component_log_likelihoods_": values * weight,
         "component_shares_": shares,

@@ -18,8 +18,7 @@ def name_model(params: Mapping[str, Any], rank: int, n_classes: int) -> str:
     """
     params = {**params, "n_subclasses": _summarize_numbers(params["n_subclasses"], n_classes)}
     count = int(params["n_components"])
-    if params.get("sparsity_type") != "loadings":
-        rank = min(rank, params.get("sparsity") or rank)
+    rank = min(rank, params.get("sparsity") or rank)
     is_searched = params.get("max_iter") != 0
     is_pooled = params["shrinkage"] == 1
     settings = _name_settings(params)
@@ -66,8 +65,7 @@ def _name_features(params: Mapping[str, Any]) -> list[str]:
     number = params.get("sparsity")
     if not number:
         return []
-    each = " per component" if params.get("sparsity_type") == "loadings" else ""
-    return [f"{number} feature{'s' if number != 1 else ''}{each}"]
+    return [f"{number} feature{'s' if number != 1 else ''}"]
 
 
 def _format(value: Any) -> str:
