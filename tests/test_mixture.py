@@ -626,23 +626,6 @@ def add_outliers(X, share, rng):
     ), outlying
 
 
-@IGNORE_DATA
-def test_agreement_of_halves_is_highest_for_the_right_number(rng):
-    X, _ = clouds(rng, 3)
-    model = OPGDMixture(range(2, 6), stability=True, random_state=0).fit(X)
-    agreement = model.selection_["agreement"]
-    assert agreement[1] == 1
-    assert agreement[1] > agreement[2:].max()
-    plain = OPGDMixture(range(2, 6), random_state=0).fit(X)
-    assert "agreement" not in plain.selection_
-    assert np.array_equal(plain.labels_, model.labels_)
-
-
-def test_agreement_of_too_few_samples_is_missing(iris):
-    model = OPGDMixture(4, stability=True, init="ward").fit(iris[0][::5])
-    assert np.isnan(model.selection_["agreement"][0])
-
-
 # --- what must not become a cluster -------------------------------------------------------------
 
 
@@ -990,7 +973,6 @@ BAD_VALUES = {
     "merge": [0, -1, 1.5, "some", None],
     "noise": [-0.1, 1.1, "some", None, np.nan],
     "sparsity": [-0.1, 1.0, -1, "some", None, True, np.nan],
-    "stability": [1, "yes", None],
     "max_iter": [-1, 1.5, "some", None],
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],
     "random_state": ["seed", -1],

@@ -150,10 +150,6 @@ class OPGDMixture(
         that heavy tails of clusters are not noise. The clusters are fitted to the other samples.
         With noise, samples must not have missing values. Set it when a few samples are far from all
         clusters, or form tiny ones.
-    stability : bool, default=False
-        Whether to fit each number of clusters to two random halves of the samples as well, and to
-        add the agreement of the two fits to `selection_`. It takes about twice as long. Set it
-        before conclusions are drawn from the number of clusters.
     sparsity : float or int, default=0.0
         How many features are left out of all components: the share that is removed (a float from 0
         to below 1), or the number that is kept (an int). The features that separate the clusters of
@@ -227,10 +223,7 @@ class OPGDMixture(
           at least 2 % of the samples, the one with the smallest mean is selected;
         - `covariances`: the structure of the covariances of the first mixture, "full", "tied",
           "rotated" (equal volume and shape, mclust's EEV), "equal_shape" (VEV), "diag",
-          "spherical", or "given";
-        - `agreement`, with `stability`: the adjusted Rand index between the clusters of all samples
-          according to fits to two halves of them. Clusters that are found again have an index near
-          1. It does not influence the selection.
+          "spherical", or "given".
     noise_share_, noise_log_density_ : float
         Share of noise and log of its uniform density; only with `noise`. The criteria in
         `selection_` are then those of the samples that are not noise according to a first
@@ -292,7 +285,6 @@ class OPGDMixture(
         criterion: str = "bic",
         merge: bool | int = False,
         noise: bool | float = False,
-        stability: bool = False,
         sparsity: float | int = 0.0,
         max_iter: int = 500,
         tol: float = 1e-3,
@@ -315,7 +307,6 @@ class OPGDMixture(
         self.criterion = criterion
         self.merge = merge
         self.noise = noise
-        self.stability = stability
         self.sparsity = sparsity
         self.max_iter = max_iter
         self.tol = tol
@@ -414,7 +405,7 @@ class OPGDMixture(
 
     def _watch(self, data: dict[str, Any], n_numbers: int) -> FitProgress:
         """Return an object that reports iterations to callbacks, to which `data` is passed."""
-        n_fits = (1 + 2 * self.stability + (self.noise is not False)) * n_numbers
+        n_fits = (1 + (self.noise is not False)) * n_numbers
         return FitProgress(self, data, dict, n_fits * MixtureSettings.read(self).max_total_iter)
 
     def _select_features(self, samples: Samples, outcome: Outcome) -> IntArray | None:
@@ -445,7 +436,6 @@ class OPGDMixture(
             Monitor(progress, self._describe, self.verbose),
             seed,
             isinstance(self.n_clusters, str),
-            self.stability,
             self._column_names(),
             features,
         )

@@ -64,7 +64,6 @@ QUICKER = {
         "wine.data, wine.target\n": "wine.data.iloc[::2, 6:], wine.target[::2]\n",
         "for seed in range(10):": "for seed in range(1):",
         "range(1, 7), criterion": "(2, 3), criterion",
-        "range(1, 6), stability": "(2, 3), stability",
         'OPGDMixture("auto", random_state=0)': "OPGDMixture((2, 3), random_state=0)",
         'OPGDMixture("auto", merge=True': "OPGDMixture(6, merge=True",
         'OPGDMixture("auto", merge=2': "OPGDMixture(6, merge=2",

@@ -53,6 +53,5 @@ def check_mixture_parameters(estimator: Any) -> list[int]:
     check_positive("tol", estimator.tol)
     check_integer("verbose", estimator.verbose)
     check_flag("subsample", estimator.subsample)
-    check_flag("stability", estimator.stability)
     check_n_jobs(estimator.n_jobs)
     return numbers

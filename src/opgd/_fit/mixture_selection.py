@@ -1,4 +1,4 @@
-"""Fits for several numbers of clusters: selection, comparison of halves, and noise."""
+"""Fits for several numbers of clusters: selection, and noise."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,6 @@ from opgd._fit.mixture_init import Starts
 from opgd._fit.noise import Noise, estimate_noise, find_outlying
 from opgd._fit.numbering import Numbering, number_by_weight, number_like_groups
 from opgd._fit.problem import frame_samples, prepare
-from opgd._fit.refinement import RefinedMixture
 from opgd._fit.regularizer import Regularizer
 from opgd._fit.resolution import (
     describe_resolution,
@@ -20,11 +19,10 @@ from opgd._fit.resolution import (
     leave_out_rare_values,
     measure_resolution,
 )
-from opgd._fit.stability import compare_halves
 from opgd._utils.labels import to_label_array
 from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.types import AnyArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,6 @@ class Selector:
     monitor: Monitor
     seed: int
     stop: bool  # whether to stop when further numbers are no better
-    stability: bool
     names: list[str]  # of the features
     features: IntArray | None = None  # indices of those that are used, None for all
 
@@ -96,9 +93,6 @@ class Selector:
             )
         )
         selection = tabulate_fits(fits)
-        if self.stability:
-            tried = list(selection["n_clusters"])
-            selection["agreement"] = self._compare_halves(samples, tried)
         return Outcome(
             fits[select_number(selection)], selection, notes, samples.init, samples.engine.n_samples
         )
@@ -111,7 +105,7 @@ class Selector:
         """
         engine = samples.require_memory("noise")
         inner = samples.select(~find_outlying(frame_samples(engine)))
-        first = replace(self, stability=False).select(inner, numbers)
+        first = self.select(inner, numbers)
         retained = estimate_noise(engine, first.fit.refined.density, share).retained
         if not np.all(retained) and np.count_nonzero(retained) <= min(numbers):
             raise ValueError(
@@ -145,16 +139,6 @@ class Selector:
         if self.features is None:
             return frame
         return frame.restricted(np.setdiff1d(self.features, frame.constant))
-
-    def _compare_halves(self, samples: Samples, numbers: list[int]) -> FloatArray:
-        """Return the agreement between fits to two halves of the samples, by number."""
-        engine = samples.require_memory("stability")
-
-        def fit_half(half: AnyArray, number: int) -> RefinedMixture:
-            starts, _ = self._make_starts(samples.select(half))
-            return fit_number(starts, self.settings, self.monitor, number).refined
-
-        return compare_halves(engine, fit_half, numbers, self.seed)
 
 
 def select_features(engine: RowEngine, labels: IntArray, n_kept: int) -> IntArray:
