@@ -289,11 +289,8 @@ def test_one_split_has_no_standard_error(iris):
     assert "on 1 splits" not in str(summary)
 
 
-def test_labels_may_be_lists_and_must_have_one_type(iris):
+def test_scored_labels_must_have_the_type_of_the_fit(iris):
     X, y = iris
-    model = OPGDClassifier(1, sparsity=2, init="lda").fit(X, y)
-    settings = {"n_resamples": 2, "random_state": 0}
-    assert len(model.selection_frequencies(X, y.tolist(), **settings).table["feature"]) == 4
     partial = np.where(np.arange(150) % 3, y, -1)
     learner = OPGDSemiSupervised(1).fit(X, partial)
     with pytest.raises(ValueError, match="convert y to that type"):
@@ -328,13 +325,6 @@ def test_displays_accept_pipelines(iris):
     sets = PredictionSetDisplay.from_estimator(model, X, y, draw=False).summary
     expected = PredictionSetDisplay.from_estimator(last, scaled, y, draw=False).summary
     np.testing.assert_array_equal(sets.sizes, expected.sizes)
-
-
-def test_frequencies_of_all_features_say_nothing(iris):
-    X, y = iris
-    model = OPGDClassifier(1, init="lda").fit(X, y)
-    with pytest.warns(DataWarning, match="set sparsity to select fewer"):
-        model.selection_frequencies(X, y, n_resamples=2, random_state=0)
 
 
 def test_an_unknown_label_is_named(iris):

@@ -14,7 +14,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save_model
-from opgd._fit import stable_features
 from opgd._fit.problem import prepare
 from opgd._model_selection.sparsity import SparsityPath, average_neighbors
 from opgd.core.engines import RowEngine
@@ -258,51 +257,6 @@ def test_more_features_than_samples():
     assert model.score(X, y) > 0.9
 
 
-def test_frequencies_tell_stable_features_and_groups(simulated, selected):
-    X, y = simulated
-    frequencies = selected.selection_frequencies(X, y, n_resamples=20, random_state=0)
-    assert set(np.argsort(-frequencies.frequencies)[:3]) == {3, 5, 7}
-    assert frequencies.frequencies.sum() == pytest.approx(selected.support_.sum())
-    again = selected.selection_frequencies(X, y, n_resamples=20, random_state=0)
-    assert np.array_equal(frequencies.frequencies, again.frequencies)
-    twins = np.column_stack([X, X[:, 3] + 0.1 * X[:, 0]])
-    model = OPGDClassifier(sparsity=3).fit(twins, y)
-    frequencies = model.selection_frequencies(twins, y, n_resamples=20, random_state=0)
-    assert frequencies.members(3).tolist() == [3, 20]
-    assert frequencies.group_frequencies[frequencies.groups[3]] == 1.0
-    assert frequencies.table["group"][frequencies.table["feature"].index("x3")] == "x3, x20"
-
-
-def test_frequencies_ignore_samples_of_weight_zero(simulated, selected):
-    X, y = simulated
-    weights = np.repeat([1.0, 0.0], 120)
-    noise = np.where(weights[:, None] > 0, X, np.random.default_rng(1).standard_normal(X.shape))
-    first, second = (
-        selected.selection_frequencies(rows, y[: len(rows)], **settings).frequencies
-        for rows, settings in [
-            (noise, {"sample_weight": weights, "n_resamples": 5, "random_state": 0}),
-            (X[:120], {"n_resamples": 5, "random_state": 0}),
-        ]
-    )
-    assert np.array_equal(first, second)
-
-
-def test_frequencies_follow_the_weights(simulated, selected):
-    X, y = simulated
-    other = X.copy()
-    other[:, 3] = np.random.default_rng(2).standard_normal(len(X))  # no longer of use
-    rows, labels = np.vstack([X, other]), np.tile(y, 2)
-    settings = {"n_resamples": 20, "random_state": 0}
-    light, heavy = (
-        selected.selection_frequencies(
-            rows, labels, sample_weight=np.repeat([1.0, weight], 240), **settings
-        ).frequencies[3]
-        for weight in (1e-3, 1e3)
-    )
-    assert light == 1.0
-    assert heavy < 0.7
-
-
 def test_clusters_are_fitted_to_the_features_that_separate_them():
     rng = np.random.default_rng(2)
     groups = np.arange(300) % 3
@@ -376,39 +330,9 @@ def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
     assert name_fitted_model(model).endswith(name)
 
 
-def test_frequencies_of_dask_input(wine):
-    da = pytest.importorskip("dask.array")
-    X, y = (da.from_array(values, chunks=60) for values in wine)
-    model = OPGDClassifier(1, sparsity=3, init="lda").fit(*wine)
-    lazy, here = (
-        model.selection_frequencies(*data, n_resamples=3, random_state=0) for data in [(X, y), wine]
-    )
-    assert np.array_equal(lazy.frequencies, here.frequencies)
-
-
-def test_groups_do_not_depend_on_the_blocks_of_correlations(monkeypatch):
-    rng = np.random.default_rng(0)
-    shared = rng.standard_normal((200, 4))
-    X = np.repeat(shared, 5, axis=1) + 0.3 * rng.standard_normal((200, 20))
-    X = X[:, rng.permutation(20)]
-    prepared = prepare(RowEngine(X, np.arange(200) % 2), 2)
-    groups = stable_features.group_features(prepared)
-    assert sorted(np.bincount(groups)) == [5, 5, 5, 5]
-    expected = np.abs(np.corrcoef(X.T)) > stable_features.SAME_GROUP
-    assert np.array_equal(groups[:, None] == groups, expected)
-    monkeypatch.setattr(stable_features, "BLOCK_CELLS", 60)
-    assert np.array_equal(stable_features.group_features(prepared), groups)
-
-
 def test_more_components_than_selected_features_are_reduced(wine):
     with pytest.warns(UserWarning, match="The selected features vary in 1 dimension only"):
         assert OPGDClassifier(2, sparsity=1).fit(*wine).n_components_ == 1
-
-
-def test_frequencies_need_a_label_for_each_sample(wine):
-    X, y = wine
-    with pytest.raises(ValueError, match=r"178, 177"):
-        OPGDClassifier(1, sparsity=2, init="lda").fit(X, y).selection_frequencies(X, y[1:])
 
 
 def make_path(accuracies, briers, sizes, rule="best"):

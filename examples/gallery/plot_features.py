@@ -7,7 +7,6 @@ linear method can find these six. They are selected here by what the separation 
 without each of them, with their number by cross-validation.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import GridSearchCV
@@ -46,14 +45,5 @@ for name, (model, support) in used.items():
     print(f"{name:11} {support.sum():2d} features, test error {error:.3f}")
 
 # %%
-# The same number of features, selected in random halves of the samples:
-
-frequencies = search.selection_frequencies(X, y, n_resamples=100, random_state=0)
-most = pd.DataFrame(frequencies.table).head(15)[::-1]
-figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-ax.barh(most["feature"], most["frequency"], color="#3f90da")
-ax.set(xlabel="share of halves in which the feature is selected", xlim=(0, 1))
-
-# %%
 # **To conclude**: features are found by means or by variances. The path shows what each further
-# feature is worth, and the frequencies whether other samples would give the same ones.
+# feature is worth.

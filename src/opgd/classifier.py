@@ -7,7 +7,7 @@ from joblib import effective_n_jobs
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.projection_classifier import ProjectionClassifier
-from opgd._base.support import StableSupportMixin
+from opgd._base.support import SupportMixin
 from opgd._dask.lazy import is_lazy
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.problem import pose, prepare
@@ -28,7 +28,7 @@ from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import AnyArray
 
 
-class OPGDClassifier(StableSupportMixin, ProjectionClassifier):
+class OPGDClassifier(SupportMixin, ProjectionClassifier):
     r"""Gaussian discriminant analysis on an optimal linear projection.
 
     The projection :math:`V` maximizes the log posterior probability of the true classes,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
 from opgd._base.projection import ProjectionMixin
-from opgd._base.support import StableSupportMixin
+from opgd._base.support import SupportMixin
 from opgd._dask.lazy import is_lazy
 from opgd._fit.problem import limit_n_components
 from opgd._fit.subclasses import check_n_subclasses
@@ -52,7 +52,7 @@ from opgd.core.types import AnyArray
 
 class OPGDClassifierCV(
     BestEstimatorMixin,
-    StableSupportMixin,
+    SupportMixin,
     ProjectionMixin,
     CallbackSupportMixin,
     GaussianClassifier,

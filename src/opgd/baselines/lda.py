@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from opgd._base.projection import ProjectionMixin
-from opgd._base.support import StableSupportMixin
+from opgd._base.support import SupportMixin
 from opgd._fit.normal_form import normalize
 from opgd._fit.problem import pose
 from opgd._utils.validation import check_n_components, check_sparsity, count_kept
@@ -14,7 +14,7 @@ from opgd.baselines._base import Baseline, Solution, Task, count_components
 from opgd.core.starts import lda_axes
 
 
-class ReducedRankLDA(StableSupportMixin, ProjectionMixin, Baseline):
+class ReducedRankLDA(SupportMixin, ProjectionMixin, Baseline):
     r"""Linear discriminant analysis on its first components.
 
     The components are the leading eigenvectors of :math:`\Sigma_W^{-1} \Sigma_B`, the matrix of
