@@ -743,18 +743,6 @@ def test_values_of_discrete_features_do_not_become_clusters(share, message, rng)
     assert same_partition(model.labels_, y)
 
 
-def test_rounding_errors_of_a_sum_do_not_become_clusters(iris):
-    X, _ = iris
-    plain = OPGDMixture(3, init="ward").fit(X)
-    more = np.column_stack([X, np.round(X[:, 0] + 0.5 * X[:, 1], 1)])
-    with pytest.warns(DataWarning, match=r"rounding errors.*column 4") as caught:
-        model = OPGDMixture(3, init="ward").fit(more)
-    assert len(caught) == 1
-    assert adjusted_rand_score(plain.labels_, model.labels_) > 0.9
-    assert len(model.eigenvalues_) == 4
-    assert_usable(model, more)
-
-
 @BOTH_FORMS
 def test_regularization_vanishes_with_many_samples(covariance_type, rng):
     X, _ = clouds(rng, 2, sizes=20_000)

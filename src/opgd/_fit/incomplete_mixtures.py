@@ -51,7 +51,7 @@ def average_observed(
     `Conditionals.log_densities` leaves out a term of each sample, which is found by comparison with
     the Gaussian of all samples.
     """
-    whole, row_map = frame.span.whole, frame.whole_row_map()
+    whole, row_map = frame.span.whole, frame.row_map()
     observe = observe_blocks(frame, sphered_coordinates(frame).matrix.T[:1])
 
     def sum_block(block: RowBlock) -> FloatArray:

@@ -15,7 +15,6 @@ from opgd._fit.problem import frame_samples, prepare
 from opgd._fit.regularizer import Regularizer
 from opgd._fit.resolution import (
     describe_resolution,
-    drop_rounding_errors,
     leave_out_rare_values,
     measure_resolution,
 )
@@ -126,8 +125,7 @@ class Selector:
             resolution = measure_resolution(samples.engine)
             frame = leave_out_rare_values(frame, resolution)
             rare, frame = frame.left_out, self._restrict(frame)
-            frame, residual = drop_rounding_errors(frame, resolution)
-            notes = describe_resolution(resolution, frame, rare, residual, self.names)
+            notes = describe_resolution(resolution, frame, rare, self.names)
             regularizer = Regularizer(strength, resolution.floor(frame))
         else:
             frame = self._restrict(frame)

@@ -1,12 +1,11 @@
-"""Features with few distinct values or rounding errors, on which clusters must not be built.
+"""Features with few distinct values, on which clusters must not be built.
 
-A Gaussian can have a density without bound at a value that many samples share, and along the
-rounding error of a feature that is a sum of others. So covariances get a lower bound from the
-spacing of the values. Features in which most samples have the same value (about 80 % or more), and
-directions that vary by no more than rounding explains, are left out.
+A Gaussian can have a density without bound at a value that many samples share. So covariances get a
+lower bound from the spacing of the values. Features in which most samples have the same value
+(about 80 % or more) are left out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -15,8 +14,7 @@ from opgd._tables.columns import find_source
 from opgd._utils.text import list_names
 from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
-from opgd.core.moments import multiply_rows_by
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.types import FloatArray, IntArray
 
 MAX_ROWS = 20_000
 """Maximum number of samples whose values are compared."""
@@ -38,10 +36,6 @@ Gaussian on both if their common standard deviation is below 0.4 spacings (t < 0
 """
 SAME_VALUE = 1e-9
 """Difference between values, as a share of their range, that rounding of floats may cause."""
-GRID_TOLERANCE = 1e-3
-"""Relative deviation of differences between values from multiples of the smallest one."""
-ROUNDING_FACTOR = 3.0
-"""Variance of a direction, in variances of its rounding error, up to which it is left out."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,6 @@ class Resolution:
 
     n_distinct: IntArray  # (p,)
     typical: FloatArray  # (p,), median difference, 0 where values are hardly ever repeated
-    grid: FloatArray  # (p,), unit to which values are rounded, 0 if they are not
 
     @property
     def few(self) -> IntArray:
@@ -83,50 +76,37 @@ def measure_resolution(engine: Engine) -> Resolution:
         engine = engine.sample(min(engine.n_samples, MAX_ROWS))
     counts = engine.row_weights * (engine.count / engine.total_weight)
     measured = np.array([_measure_column(values, counts) for values in engine.X.T])
-    return Resolution(measured[:, 0].astype(np.intp), measured[:, 1], measured[:, 2])
+    return Resolution(measured[:, 0].astype(np.intp), measured[:, 1])
 
 
-def _measure_column(values: FloatArray, counts: FloatArray) -> tuple[int, float, float]:
-    """Return the number of distinct values, their typical spacing and their unit.
+def _measure_column(values: FloatArray, counts: FloatArray) -> tuple[int, float]:
+    """Return the number of distinct values and their typical spacing.
 
     `counts` (n,) are the numbers of samples that each value stands for.
     """
     present = ~np.isnan(values)
     values, n_values = values[present], float(counts[present].sum())
     if not len(values):
-        return 0, 0.0, 0.0
+        return 0, 0.0
     distinct = np.unique(values).astype(np.float64)
     apart = np.diff(distinct) > SAME_VALUE * (distinct[-1] - distinct[0])
     distinct = distinct[np.insert(apart, 0, True)]
     if len(distinct) < 2:
-        return len(distinct), 0.0, 0.0
-    gaps = np.diff(distinct)
+        return len(distinct), 0.0
     repeated = REPEATED * len(distinct) <= n_values
-    multiples = gaps / gaps.min()
-    is_rounded = np.all(np.abs(multiples - np.round(multiples)) < GRID_TOLERANCE * multiples)
-    return (
-        len(distinct),
-        float(np.median(gaps)) if repeated else 0.0,
-        float(gaps.min()) if is_rounded else 0.0,
-    )
+    return len(distinct), float(np.median(np.diff(distinct))) if repeated else 0.0
 
 
 def describe_resolution(
-    resolution: Resolution, frame: Frame, rare: IntArray, residual: IntArray, names: list[str]
+    resolution: Resolution, frame: Frame, rare: IntArray, names: list[str]
 ) -> list[str]:
-    """Return notes on features that are `rare`, have rounding errors (`residual`) or few values."""
+    """Return notes on features that are `rare` or have few values."""
     notes = []
     if len(rare):
         notes.append(
             "Columns in which about 80 % of the samples or more have the same value are not used "
             f"for clustering: {list_names([names[j] for j in rare], n_all=len(names))}"
             f"{_name_sources(_find_sources([names[j] for j in rare]))}"
-        )
-    if len(residual):
-        notes.append(
-            "Up to rounding errors, these columns are linear combinations of others: "
-            f"{list_names([names[j] for j in residual])}. The rounding errors are not used for "
-            "clustering; drop the columns"
         )
     used = np.setdiff1d(resolution.few, frame.left_out)
     if len(used):
@@ -165,36 +145,3 @@ def leave_out_rare_values(frame: Frame, resolution: Resolution) -> Frame:
     if not len(rare) or not len(used):
         return frame
     return frame.restricted(used)
-
-
-def drop_rounding_errors(frame: Frame, resolution: Resolution) -> tuple[Frame, IntArray]:
-    """Leave out directions that vary by no more than rounding explains.
-
-    Return the frame and the features with the largest loadings on these directions. Features with
-    few values do not count as rounded.
-    """
-    grid = np.where(resolution.n_distinct > FEW_VALUES, resolution.grid, 0.0)
-    errors = (grid / frame.scale) ** 2 / 12  # (p,), of standardized features
-    explained = errors @ frame.basis**2  # (R,)
-    residual = frame.spread**-2.0 <= ROUNDING_FACTOR * explained
-    if not np.any(residual) or np.all(residual):
-        return frame, np.empty(0, dtype=np.intp)
-    columns = np.unique(np.argmax(np.abs(frame.basis[:, residual]), axis=0))
-    return _select_directions(frame, ~residual), columns
-
-
-def _select_directions(frame: Frame, retained: AnyArray) -> Frame:
-    """Return the frame with the selected directions; the others are its `rest`."""
-    engine, rest = frame.engine, (frame.basis * frame.spread)[:, ~retained]
-    if frame.sphered:
-        identity = np.eye(len(retained))
-        columns = [identity[:, retained], identity[:, ~retained]]
-        rows = multiply_rows_by(np.hstack(columns) if engine.incomplete else columns[0])
-        engine = engine.mapped(lambda block: rows(block).T)
-    return replace(
-        frame,
-        engine=engine,
-        basis=frame.basis[:, retained],
-        spread=frame.spread[retained],
-        rest=rest,
-    )

@@ -66,7 +66,6 @@ class Coordinates:
     unwhitener: FloatArray  # (R, R), its inverse
     identity_share: float = 0.0
     """Share of the identity on standardized features in a pooled covariance that was singular."""
-    rest: FloatArray | None = None  # (p, k), directions left out, as in `Frame`
 
     @property
     def rank(self) -> int:
@@ -132,12 +131,6 @@ class Frame:
     collinear: IntArray  # indices of features that are linear combinations of others
     empty: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """Indices of features without a single value, which are among the constant ones."""
-    rest: FloatArray | None = None
-    """Directions that are left out, (p, k), such that standardized samples @ rest are sphered.
-
-    Missing entries depend on them as well, so that rows of an engine with gaps contain these
-    coordinates, after the R others. They have one Gaussian for all samples.
-    """
     left_out: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     """Indices of features that vary but are not used, which are among the constant ones."""
 
@@ -164,14 +157,14 @@ class Frame:
     def moments(self, n_groups: int, groups: Groups = by_label) -> Moments:
         """Compute moments by group of sphered samples, (n_groups, R[, R])."""
         if self.engine.incomplete:
-            expect = expect_by_group(n_groups, self.whole_row_map(), groups)
+            expect = expect_by_group(n_groups, self.row_map(), groups)
             return estimate_moments(self.engine, self.span, expect)
         return group_moments(self.engine, n_groups, self.row_map(), groups)
 
     def soft_moments(self, memberships: Memberships, width: int = 0) -> Moments:
         """Compute moments of sphered samples from shares in groups; `width` as in `Engine.sum`."""
         if self.engine.incomplete:
-            expect = expect_by_share(self.whole_row_map(), memberships, width)
+            expect = expect_by_share(self.row_map(), memberships, width)
             return estimate_moments(self.engine, self.span, expect)
         return soft_moments(self.engine, memberships, self.row_map(), width)
 
@@ -179,30 +172,16 @@ class Frame:
         self, moments: Moments, max_iter: int, constrain: Constrain | None = None
     ) -> Moments:
         """Run EM for a mixture of incomplete sphered samples, from moments of its Gaussians."""
-        mapping = self.whole_row_map()
-        return fit_mixture(self.engine, self.span, mapping, moments, max_iter, constrain)
+        return fit_mixture(self.engine, self.span, self.row_map(), moments, max_iter, constrain)
 
     @property
     def span(self) -> Span:
         """Return the coordinates of sphered samples, in which missing entries are estimated."""
-        return Span(self.basis * self.spread, self.basis, self.rest)
+        return Span(self.basis * self.spread, self.basis)
 
     def row_map(self) -> RowMap:
         """Return the function that maps a block of the engine to its sphered rows, (n, R)."""
-        if self.sphered and self.n_extra:
-            return multiply_rows_by(np.eye(len(self.spread) + self.n_extra, len(self.spread)))
         return RowBlock.centered if self.sphered else multiply_rows_by(self.sphering)
-
-    def whole_row_map(self) -> RowMap:
-        """Return the same with the coordinates of directions that are left out, (n, R + k)."""
-        if self.sphered or self.rest is None:
-            return RowBlock.centered if self.sphered else self.row_map()
-        return multiply_rows_by(np.hstack([self.sphering, self.rest / self.scale[:, None]]))
-
-    @property
-    def n_extra(self) -> int:
-        """Return the number of coordinates, after the R others, of the rows of the engine."""
-        return 0 if self.rest is None or not self.engine.incomplete else self.rest.shape[1]
 
     @property
     def roots(self) -> FloatArray:
@@ -251,8 +230,7 @@ class Frame:
     def engine_matrix(self, coordinates: Coordinates) -> FloatArray:
         """Return the matrix that maps the engine's centered rows to whitened coordinates."""
         if self.sphered:
-            matrix = coordinates.whitener / self.spread[:, None]
-            return np.pad(matrix, ((0, self.n_extra), (0, 0))) if self.n_extra else matrix
+            return coordinates.whitener / self.spread[:, None]
         return coordinates.matrix
 
 
@@ -372,23 +350,20 @@ def whiten(frame: Frame, within: FloatArray, identity_share: float = 0.0) -> Coo
         whitener,
         unwhitener,
         identity_share,
-        rest=frame.rest,
     )
 
 
 def sphered_coordinates(frame: Frame) -> Coordinates:
     """Return coordinates in which the covariance of all samples is the identity."""
     whitener, unwhitener = np.diag(frame.spread), np.diag(1.0 / frame.spread)
-    return Coordinates(
-        frame.center, frame.scale, frame.basis, whitener, unwhitener, rest=frame.rest
-    )
+    return Coordinates(frame.center, frame.scale, frame.basis, whitener, unwhitener)
 
 
 def column_coordinates(frame: Frame) -> Coordinates:
     """Return coordinates in which directions of length one are components of length one."""
     factor = _triangular_factor(frame.basis / frame.scale[:, None])
     whitener = linalg.solve_triangular(factor, np.eye(len(factor)))
-    return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor, rest=frame.rest)
+    return Coordinates(frame.center, frame.scale, frame.basis, whitener, factor)
 
 
 def span_coordinates(frame: Frame) -> Coordinates:
@@ -398,9 +373,7 @@ def span_coordinates(frame: Frame) -> Coordinates:
     """
     factor = _triangular_factor(frame.basis * frame.scale[:, None])
     unwhitener = linalg.solve_triangular(factor, np.eye(len(factor))).T
-    return Coordinates(
-        frame.center, frame.scale, frame.basis, factor.T, unwhitener, rest=frame.rest
-    )
+    return Coordinates(frame.center, frame.scale, frame.basis, factor.T, unwhitener)
 
 
 def _triangular_factor(matrix: FloatArray) -> FloatArray:

@@ -51,7 +51,7 @@ class Completion:
         coordinates, total = self.coordinates, self.total
         axes = coordinates.basis @ coordinates.whitener  # of standardized features, (p, R)
         precision = axes @ linalg.inv(total) @ axes.T
-        precision += off_span_precision(coordinates.basis, coordinates.rest)
+        precision += off_span_precision(coordinates.basis)
         directions = coordinates.directions(components)
         root = _factorize_scores(directions @ total @ directions.T)
         return ScoreObserver(
@@ -170,10 +170,9 @@ class ScoreObserver:
 
     def log_whole_density(self, rows: FloatArray, gaps: Gaps) -> FloatArray:
         """Return log N(b, T) of the observed entries of completed standardized samples, (n,)."""
-        basis, rest = self.coordinates.basis, self.coordinates.rest
-        whole = basis if rest is None else np.hstack([basis, rest])
-        varies = whole.any(axis=1)
-        n_off_span = int(varies.sum()) - whole.shape[1]
+        basis = self.coordinates.basis
+        varies = basis.any(axis=1)
+        n_off_span = int(varies.sum()) - basis.shape[1]
         log_determinant = -np.log(linalg.eigvalsh(self.precision)).sum()
         log_determinant -= n_off_span * (np.log(OFF_SPAN) + LOG_TWO_PI)
         # logarithms of the units and of 2 pi, for the entries that are observed
@@ -191,8 +190,8 @@ class ScoreObserver:
 class BlockObserver:
     """Observed scores of the blocks of an engine whose samples have gaps."""
 
-    row_map: RowMap  # to sphered samples, with the coordinates of directions left out
-    features: FloatArray  # (R + k, p), from these rows to standardized features
+    row_map: RowMap  # to sphered samples
+    features: FloatArray  # (R, p), from these rows to standardized features
     observer: ScoreObserver
 
     def __call__(self, block: RowBlock) -> tuple[ObservedScores, FloatArray]:
@@ -217,9 +216,7 @@ def observe_blocks(frame: Frame, components: FloatArray) -> BlockObserver:
     coordinates = sphered_coordinates(frame)
     whole = Completion(coordinates, np.ones(1), frame.center[None], np.eye(coordinates.rank)[None])
     back = (frame.basis / frame.spread).T
-    if frame.rest is not None:
-        back = np.vstack([back, (frame.rest / np.sum(frame.rest**2, axis=0)).T])
-    return BlockObserver(frame.whole_row_map(), back, whole.observer(components))
+    return BlockObserver(frame.row_map(), back, whole.observer(components))
 
 
 def map_incomplete(

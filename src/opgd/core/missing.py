@@ -118,36 +118,14 @@ class Span:
 
     axes: FloatArray  # (p, R), rows @ axes of standardized features are the coordinates
     basis: FloatArray  # (p, R), orthonormal columns with the span of the samples
-    rest: FloatArray | None = None  # (p, k), axes of k more coordinates, standard normal
 
     def make_conditionals(self, means: FloatArray, covariances: FloatArray) -> Conditionals:
-        """Return the Gaussians with these means (G, R) and covariances (G, R, R).
-
-        They are those of rows of R + k coordinates.
-        """
+        """Return the Gaussians with these means (G, R) and covariances (G, R, R)."""
         precisions = np.linalg.inv(covariances)
         precisions = 0.5 * (precisions + precisions.transpose(0, 2, 1))
         features = self.axes @ precisions @ self.axes.T
-        features += off_span_precision(self.basis, self.rest)  # completed samples stay in the span
-        if self.rest is None:
-            return Conditionals(self.axes, means, precisions, features)
-        rank, k = self.axes.shape[1], self.rest.shape[1]
-        whole = np.zeros((len(means), rank + k, rank + k))
-        whole[:, :rank, :rank] = precisions
-        whole[:, range(rank, rank + k), range(rank, rank + k)] = 1.0
-        means = np.pad(means, ((0, 0), (0, k)))
-        return Conditionals(np.hstack([self.axes, self.rest]), means, whole, features)
-
-    def restrict(self, moments: Moments) -> Moments:
-        """Return moments of the first R coordinates from those of rows of R + k."""
-        if self.rest is None:
-            return moments
-        rank = self.axes.shape[1]
-        return replace(
-            moments,
-            means=moments.means[:, :rank],
-            covariances=moments.covariances[:, :rank, :rank],
-        )
+        features += off_span_precision(self.basis)  # completed samples stay in the span
+        return Conditionals(self.axes, means, precisions, features)
 
     @property
     def whole(self) -> Conditionals:
@@ -172,16 +150,11 @@ class Span:
         return self.make_conditionals(moments.means, covariances)
 
 
-def off_span_precision(basis: FloatArray, rest: FloatArray | None = None) -> FloatArray:
+def off_span_precision(basis: FloatArray) -> FloatArray:
     """Return the precision of standardized features orthogonal to a basis (p, R), (p, p).
 
-    Constant features, whose rows of the basis are 0, have precision 1. Coordinates with the axes
-    `rest` (p, k), orthogonal to the basis, are standard normal.
+    Constant features, whose rows of the basis are 0, have precision 1.
     """
-    if rest is not None:
-        whole = np.hstack([basis, rest / np.linalg.norm(rest, axis=0)])
-        precision: FloatArray = rest @ rest.T + off_span_precision(whole)
-        return precision
     varies = basis.any(axis=1)
     axes = basis[varies]
     complement = np.eye(len(axes)) - axes @ axes.T
@@ -199,9 +172,9 @@ def count_rows(moments: Moments) -> FloatArray:
 
 def estimate_moments(engine: Engine, span: Span, expect: Expect) -> Moments:
     """Estimate moments of groups of samples in the coordinates of `span` by EM."""
-    moments = span.restrict(expect(engine, span.whole))
+    moments = expect(engine, span.whole)
     for _ in range(MAX_EM_ITERATIONS):
-        last, moments = moments, span.restrict(expect(engine, span.shrink(moments)))
+        last, moments = moments, expect(engine, span.shrink(moments))
         if change_of_moments(last, moments) < EM_TOLERANCE:
             break
     return moments
@@ -224,7 +197,7 @@ def fit_mixture(
         gaussians = span.make_gaussians(moments, constrained=constrain is not None)
         memberships = partial(_memberships, mapping, gaussians, np.log(moments.priors))
         expect = expect_by_share(mapping, memberships)
-        last, moments = moments, span.restrict(expect(engine, gaussians))
+        last, moments = moments, expect(engine, gaussians)
         if np.any(count_rows(moments) < 1):
             break
         moments = moments if constrain is None else constrain(moments)
