@@ -101,10 +101,8 @@ class OPGDMixture(
         - "kmeans" and "ward" initialize EM by k-means or Ward linkage on half-sphered samples, that
           is, on principal components of the standardized features divided by the square roots of
           their standard deviations. Ward linkage uses at most 2,000 samples;
-        - "auto" runs EM from three k-means solutions, from Ward linkage on half-sphered and on
-          standardized samples, and from model-based agglomeration: groups by Ward linkage, merged
-          by the likelihood of Gaussians with their own covariances (not if `regularization` is 0).
-          The highest likelihood is kept.
+        - "auto" runs EM from three k-means solutions, and from Ward linkage on half-sphered and on
+          standardized samples. The highest likelihood is kept.
 
         Except with a fitted mixture, EM uses at most 20,000 samples, spaced evenly by weight. Pass
         labels or a fitted mixture to refine a clustering that you have; the result depends on the

@@ -19,7 +19,6 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._fit.agglomeration import Merges, agglomerate
 from opgd._fit.first_mixtures import (
     FirstMixture,
     fit_structures,
@@ -29,7 +28,6 @@ from opgd._fit.first_mixtures import (
 )
 from opgd._fit.incomplete_mixtures import fit_incomplete
 from opgd._fit.regularizer import Regularizer
-from opgd._fit.subclasses import number_groups
 from opgd._utils.labels import encode_groups
 from opgd._utils.warnings import ignore_sklearn_warnings
 from opgd.core.coordinates import Frame, sphered_coordinates
@@ -51,11 +49,6 @@ MAX_GATHERED = 10 * MAX_ROWS
 """Maximum number of samples that are fetched from the workers of a Dask cluster."""
 MAX_LINKAGE_ROWS = 2_000
 """Maximum number of samples for Ward linkage, whose memory grows with their square."""
-
-MAX_MERGED, SAMPLES_PER_MERGED = 100, 5
-"""Maximum number of groups that are merged, and minimum number of samples of each on average."""
-MAX_MERGED_DIMENSIONS = 30
-"""Maximum number of principal components in which groups are merged."""
 
 
 @dataclass(frozen=True)
@@ -80,13 +73,6 @@ class Starts:
     @cached_property
     def standardized(self) -> "LinkedRows":
         return LinkedRows(self.rows / self.frame.spread)
-
-    @cached_property
-    def merges(self) -> Merges:
-        """Return model-based merges of sphered samples, which begin with groups by Ward linkage."""
-        n_groups = max(1, min(MAX_MERGED, len(self.rows) // SAMPLES_PER_MERGED))
-        groups = number_groups(self.half_sphered.cut(n_groups))  # none is empty
-        return agglomerate(self.rows[:, :MAX_MERGED_DIMENSIONS], groups)
 
     def make_mixtures(self, n_clusters: int) -> list[FirstMixture]:
         """Compute the mixtures from which to search for a projection, as `init` specifies."""
@@ -137,8 +123,6 @@ class Starts:
         labels = [_kmeans(self.half_sphered.rows, n_clusters, rng) for _ in range(n_runs)]
         if self.init == "auto":
             labels += [rows.cut(n_clusters) for rows in (self.half_sphered, self.standardized)]
-            if self.regularizer.strength > 0 and n_clusters < len(self.merges.pairs):
-                labels.append(self.merges.cut(n_clusters))
         return labels
 
 
