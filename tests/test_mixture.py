@@ -561,7 +561,7 @@ def test_the_largest_number_is_doubted(rng):
 
 
 @pytest.mark.parametrize("kind", ["one point", "one value"])
-@pytest.mark.parametrize("merge", [False, True])
+@pytest.mark.parametrize("merge", [None, 4])
 def test_a_tiny_cluster_is_doubted(kind, merge, rng):
     """Both numbers need a cluster for the three samples far away."""
     X, _ = clouds(rng, 2, sizes=150, n_features=3)
@@ -578,7 +578,7 @@ def test_a_tiny_cluster_of_a_given_number_is_doubted(rng):
         OPGDMixture(3, random_state=0).fit(X)
 
 
-@pytest.mark.parametrize("parameters", [{"merge": True}, {"noise": True}])
+@pytest.mark.parametrize("parameters", [{"merge": 3}, {"noise": True}])
 def test_the_largest_number_is_doubted_with_options(parameters, rng):
     X, _ = clouds(rng, 5)
     with pytest.warns(DataWarning, match="number of clusters, 3, is the largest"):
@@ -959,7 +959,7 @@ BAD_VALUES = {
     "shrinkage": [-0.1, 1.1, "some", None, True, np.nan],
     "regularization": [-0.1, "some", None, True, np.inf, np.nan],
     "criterion": ["aicc", None, 3],
-    "merge": [0, -1, 1.5, "some", None],
+    "merge": [0, -1, 1.5, "some", True],
     "noise": [-0.1, 1.1, "some", None, np.nan],
     "sparsity": [-0.1, 1.0, -1, "some", None, True, np.nan],
     "max_iter": [-1, 1.5, "some", None],

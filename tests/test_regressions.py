@@ -235,17 +235,6 @@ def test_noise_of_an_earlier_fit_is_forgotten(rng):
     np.testing.assert_array_equal(model.score_samples(X), plain.score_samples(X))
 
 
-def test_merged_clusters_do_not_depend_on_the_unit_of_weights(rng):
-    X = np.concatenate([rng.normal(center, 1, size=(100, 2)) for center in (0, 3, 12)])
-    numbers = {
-        OPGDMixture(4, merge=True, random_state=0)
-        .fit(X, sample_weight=np.full(300, weight))
-        .n_clusters_
-        for weight in (1.0, 1 / 300, 50.0)
-    }
-    assert len(numbers) == 1
-
-
 def test_none_can_be_a_class_of_a_file(tmp_path):
     pytest.importorskip("pyarrow", exc_type=ImportError)
     path = tmp_path / "patients.csv"

@@ -135,12 +135,12 @@ class OPGDMixture(
         Criterion for selecting among several numbers of clusters; lower is better. Use "icl" when
         clusters should be well separated, and "aic" when the density matters more than the number
         of clusters.
-    merge : bool or int, default=False
-        Whether clusters may consist of several Gaussians. `n_clusters` is then the number of
-        Gaussians. Two clusters are merged, each time those that decrease the entropy of the cluster
-        probabilities most (Baudry et al. 2010), as long as it decreases by 0.025 for each of their
-        samples; or until an integer `merge` of clusters is left. It has no effect if `init` is
-        labels or responsibilities. Set it when clusters may be curved or skewed.
+    merge : int, default=None
+        Number of clusters into which the Gaussians, of which `n_clusters` is then the number, are
+        merged, each time the two clusters whose union decreases the entropy of the cluster
+        probabilities most (Baudry et al. 2010). None means one Gaussian for each cluster. It has no
+        effect if `init` is labels or responsibilities. Set it when clusters may be curved or
+        skewed.
     noise : bool or float, default=False
         Whether samples may belong to no cluster. They have a uniform density on a box around all
         samples; its share is estimated, or given as a number from 0 to 1. A sample is noise if this
@@ -281,7 +281,7 @@ class OPGDMixture(
         shrinkage: float | str = "auto",
         regularization: float = 1.0,
         criterion: str = "bic",
-        merge: bool | int = False,
+        merge: int | None = None,
         noise: bool | float = False,
         sparsity: float | int = 0.0,
         max_iter: int = 500,

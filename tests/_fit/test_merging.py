@@ -20,7 +20,7 @@ def bananas():
 @pytest.fixture(scope="module")
 def merged(bananas):
     with pytest.warns(DataWarning, match="about as good|largest"):
-        return OPGDMixture(range(6, 9), merge=True, random_state=0).fit(bananas[0])
+        return OPGDMixture(range(6, 9), merge=2, random_state=0).fit(bananas[0])
 
 
 def test_pieces_of_bananas_are_merged(bananas, merged):
@@ -61,9 +61,9 @@ def test_each_merge_decreases_the_entropy_most(bananas):
     assert fewer.bic(X) == pytest.approx(plain.bic(X))
 
 
-def test_separated_clusters_are_not_merged(rng):
+def test_as_many_clusters_as_gaussians_are_not_merged(rng):
     X = rng.normal(size=(300, 3)) + np.repeat([[0, 0, 0], [8, 0, 0], [0, 8, 0]], 100, axis=0)
-    plain, merged = (OPGDMixture(3, merge=merge, random_state=0).fit(X) for merge in (False, True))
+    plain, merged = (OPGDMixture(3, merge=merge, random_state=0).fit(X) for merge in (None, 3))
     np.testing.assert_array_equal(plain.labels_, merged.labels_)
     np.testing.assert_array_equal(merged.gaussian_classes_, [0, 1, 2])
 

@@ -65,7 +65,6 @@ QUICKER = {
         "for seed in range(10):": "for seed in range(1):",
         "range(1, 7), criterion": "(2, 3), criterion",
         'OPGDMixture("auto", random_state=0)': "OPGDMixture((2, 3), random_state=0)",
-        'OPGDMixture("auto", merge=True': "OPGDMixture(6, merge=True",
         'OPGDMixture("auto", merge=2': "OPGDMixture(6, merge=2",
         "cancer, _ = load_breast_cancer(return_X_y=True)": (
             "cancer = load_breast_cancer().data[::4, :10]"

@@ -38,7 +38,7 @@ VARIANTS = [
     OPGDMixture(3, covariance_type="full", random_state=0),
     OPGDMixture(3, metric="identity", random_state=0),
     OPGDMixture(3, noise=True, random_state=0),
-    OPGDMixture((2, 3), random_state=0, merge=True),
+    OPGDMixture((3, 4), random_state=0, merge=2),
     OPGDSemiSupervised(covariance_type="full", calibrate=False),
     CostSensitiveClassifier(OPGDClassifier()),
 ]

@@ -16,28 +16,13 @@ from opgd._fit.refinement import RefinedMixture
 from opgd.core.engines import RowBlock
 from opgd.core.types import FloatArray, IntArray
 
-LEAST_GAIN = 0.025
-"""Decrease of entropy per sample of two clusters from which they are merged.
 
-It is about that of two equal Gaussians with a Bayes error of 1 %. The number that ICL selects did
-not merge the pieces of curved clusters; the elbow of the entropy merged clusters that hardly
-overlap.
-"""
-
-
-def merge_gaussians(refined: RefinedMixture, n_clusters: int | None) -> IntArray:
-    """Return the cluster of each Gaussian, (C,).
-
-    Gaussians are merged until there are `n_clusters` clusters, or without this number, as long as
-    the entropy decreases by `LEAST_GAIN` for each sample of the two clusters.
-    """
-    groups, weights = np.arange(len(refined.problem.priors)), refined.weights
-    while len(by_cluster := np.bincount(groups, weights)) > (n_clusters or 1):
+def merge_gaussians(refined: RefinedMixture, n_clusters: int) -> IntArray:
+    """Return the cluster of each Gaussian, (C,), of at most `n_clusters` clusters."""
+    groups = np.arange(len(refined.problem.priors))
+    while groups.max() >= n_clusters:
         gains = compute_gains(refined, groups)
         first, second = np.unravel_index(np.argmax(gains), gains.shape)
-        weight = by_cluster[first] + by_cluster[second]
-        if n_clusters is None and gains[first, second] < LEAST_GAIN * weight:
-            break
         groups[groups == second] = first
         groups = np.unique(groups, return_inverse=True)[1]
     return groups

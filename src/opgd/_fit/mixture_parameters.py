@@ -44,7 +44,7 @@ def check_mixture_parameters(estimator: Any) -> list[int]:
         check_share("shrinkage", estimator.shrinkage, word="auto")
     check_positive("regularization", estimator.regularization, or_zero=True)
     check_choice("criterion", estimator.criterion, CRITERIA)
-    if not isinstance(estimator.merge, bool):
+    if estimator.merge is not None:
         check_integer("merge", estimator.merge, 1)
     if not isinstance(estimator.noise, bool):
         check_share("noise", estimator.noise)

@@ -59,14 +59,12 @@ class Outcome:
     n_samples: int  # including noise
     noise: Noise | None = None
 
-    def number_clusters(self, merge: bool | int) -> Numbering:
+    def number_clusters(self, merge: int | None) -> Numbering:
         """Return the clusters of the Gaussians, several for one cluster with `merge`."""
         refined, init = self.fit.refined, self.init
         if not isinstance(init, str) and not hasattr(init, "fit"):
             return number_like_groups(refined, init)
-        groups = None
-        if merge is not False:
-            groups = merge_gaussians(refined, None if merge is True else merge)
+        groups = None if merge is None else merge_gaussians(refined, merge)
         return number_by_weight(refined.mixture.gaussians, groups)
 
 

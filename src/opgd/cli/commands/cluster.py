@@ -60,12 +60,12 @@ def cluster(
         ),
     ] = "bic",
     merge: Annotated[
-        str | None,
+        int | None,
         typer.Option(
-            metavar="K|auto",
+            min=1,
             rich_help_panel=MODEL,
-            help="Merge overlapping Gaussians, of which -k is then the number, into clusters: K "
-            "of them, or as long as it pays.",
+            help="Merge overlapping Gaussians, of which -k is then the number, into as many "
+            "clusters.",
         ),
     ] = None,
     noise: Annotated[
@@ -124,7 +124,7 @@ def cluster(
         n_components=axes,
         covariance_type=check_covariance(covariance or "diag"),
         criterion=_check_criterion(criterion),
-        merge=_parse_merge(merge),
+        merge=merge,
         noise=noise,
         random_state=seed,
         n_jobs=jobs,
@@ -163,16 +163,6 @@ def _check_criterion(name: str) -> str:
     if name not in CRITERIA:
         raise BadInput(f"--criterion must be one of {', '.join(CRITERIA)}; got {quote(name)}.")
     return name
-
-
-def _parse_merge(text: str | None) -> int | bool:
-    """Return the number of clusters after merging, or whether to merge."""
-    if text is None or text == "auto":
-        return text is not None
-    try:
-        return int(text)
-    except ValueError:
-        raise BadInput(f"--merge must be an integer or auto, got {quote(text)}.") from None
 
 
 def _describe_selection(mixture: Any, criterion: str) -> list[str]:
