@@ -898,7 +898,6 @@ BAD_VALUES = {
     "max_iter": [-1, 1.5, "some", None],
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],
     "random_state": ["seed", -1],
-    "subsample": [1, "yes", None],
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, "loud", None],
 }

@@ -109,7 +109,8 @@ class OPGDClassifier(SupportMixin, ProjectionClassifier):
 
         - "auto": a race of many starts, three deterministic ones and batches of pseudo-random ones
           from a fixed seed. It ends when the best optimum has been found three times, or after five
-          batches; `search_` tells what each start reached;
+          batches; `search_` tells what each start reached. The first iterations run on a quarter of
+          the samples, or on 1,000 if that is more;
         - "lda": the LDA components, followed by the directions in which class variances differ
           most;
         - "paper": the initialization of the paper's Section 3.2;
@@ -136,15 +137,6 @@ class OPGDClassifier(SupportMixin, ProjectionClassifier):
         it to refit to slightly changed samples or parameters.
     random_state : int, RandomState instance or None, default=None
         Seed of random initial components. Set it for reproducible results if starts are random.
-    subsample : bool, default=True
-        Whether the search may use subsamples. With ``init="auto"`` the first iterations of every
-        start run on a quarter of the samples, or on 1,000 if that is more. With 100,000 samples or
-        more, the starts are compared on 10,000, up to sampling noise, and the best two optima again
-        on all samples. Each iteration on all samples is then a search on a subsample of at most a
-        quarter of the data, drawn by the losses at the current components. `tol` refers to all
-        samples. The subsamples are deterministic. Searches need fewer passes over the data, but may
-        end in a different local optimum. Set it to False to compare searches on exactly the same
-        samples.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores. Set it when
         a fit takes longer than a few seconds.
@@ -210,6 +202,10 @@ class OPGDClassifier(SupportMixin, ProjectionClassifier):
 
     Notes
     -----
+    With 100,000 samples or more, starts that are not given are compared on 10,000 samples, and each
+    iteration on all samples is a search on a subsample drawn by the losses at the current
+    components. The subsamples are deterministic, and `tol` refers to all samples.
+
     With `shrinkage` :math:`s`, `ridge` :math:`r` and the pooled within-class covariance
     :math:`\Sigma_W` of :math:`p` standardized features, class covariances are regularized in two
     steps:
@@ -252,7 +248,6 @@ class OPGDClassifier(SupportMixin, ProjectionClassifier):
         tol: float = 1e-6,
         warm_start: bool = False,
         random_state: Any = None,
-        subsample: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -270,7 +265,6 @@ class OPGDClassifier(SupportMixin, ProjectionClassifier):
         self.tol = tol
         self.warm_start = warm_start
         self.random_state = random_state
-        self.subsample = subsample
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -162,13 +162,6 @@ class OPGDMixture(
         in absolute value. Decrease it to compare optima.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means, and of `sample`. Set it for reproducible clusters.
-    subsample : bool, default=True
-        Whether to use subsamples when there are 100,000 samples or more: the search starts on
-        10,000, and each iteration on all samples is then a search on a subsample of at most a
-        quarter of the data, drawn by the losses at the current components. `tol` refers to all
-        samples. The subsamples are deterministic. This needs fewer passes over the data, but may
-        end in a different local optimum. Set it to False to compare searches on exactly the same
-        samples.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores. Set it when
         a fit takes longer than a few seconds.
@@ -287,7 +280,6 @@ class OPGDMixture(
         max_iter: int = 500,
         tol: float = 1e-3,
         random_state: Any = None,
-        subsample: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -309,7 +301,6 @@ class OPGDMixture(
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.subsample = subsample
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -137,9 +137,6 @@ class OPGDSemiSupervised(ProjectionClassifier):
         fits to many samples; decrease it to compare optima.
     random_state : int, RandomState instance or None, default=None
         Seed of random initial components. Set it for reproducible results if starts are random.
-    subsample : bool, default=True
-        Whether the search may use subsamples; see `OPGDClassifier`. Set it to False to compare
-        searches on exactly the same samples.
     n_jobs : int, default=None
         Number of threads; the result does not depend on it. None means 1, -1 all cores. Set it when
         a fit takes longer than a few seconds.
@@ -211,7 +208,6 @@ class OPGDSemiSupervised(ProjectionClassifier):
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
-        subsample: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -228,7 +224,6 @@ class OPGDSemiSupervised(ProjectionClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.subsample = subsample
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -357,7 +352,6 @@ class OPGDSemiSupervised(ProjectionClassifier):
             make_starts(problem, init, n_components, rng),
             max_iter=0 if use.is_lda else int(self.max_iter),
             tol=max(self.tol, TRIAL_TOLERANCE),
-            subsample=self.subsample,
         )
 
     def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> "_Samples":

@@ -171,9 +171,6 @@ def test_a_subsample_ends_at_an_optimum_of_all_samples():
     assert set(model.search_["n_samples"]) == {250, 1000}
     again = OPGDClassifier(2, init=model.components_).fit(X, y)
     assert again.log_likelihood_ == pytest.approx(model.log_likelihood_, rel=1e-6)
-    whole = OPGDClassifier(2, subsample=False).fit(X, y)
-    assert set(whole.search_["n_samples"]) == {1000}
-    assert model.log_likelihood_ == pytest.approx(whole.log_likelihood_, rel=1e-3)
 
 
 @pytest.mark.usefixtures("few_are_many")

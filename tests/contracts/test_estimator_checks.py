@@ -128,7 +128,6 @@ BAD_VALUES = {
     "tol": [0, -1e-3, "some", None, np.inf, np.nan],
     "warm_start": ["yes", 1, None],
     "random_state": ["seed", -1],
-    "subsample": [1, "yes", None],
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, "loud", None],
 }

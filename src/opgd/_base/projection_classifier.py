@@ -16,7 +16,6 @@ from opgd._utils.callbacks import CallbackSupportMixin, FitProgress
 from opgd._utils.validation import (
     check_choice,
     check_components_init,
-    check_flag,
     check_integer,
     check_n_components,
     check_n_jobs,
@@ -42,7 +41,6 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
     max_iter: int
     tol: float
     n_jobs: int | None
-    subsample: bool
     verbose: int
 
     def _check_parameters(self) -> None:
@@ -58,7 +56,6 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("verbose", self.verbose)
-        check_flag("subsample", self.subsample)
         check_n_jobs(self.n_jobs)
 
     def _check_init(self) -> None:
@@ -109,7 +106,7 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
             rng=rng,
             on_iteration=progress.reporter(self.verbose, total_weight, "log-likelihood"),
             # given components are a better start than those of a subsample
-            subsample=self.subsample and has_names(self.init) and last is None,
+            subsample=has_names(self.init) and last is None,
         )
         return *summarize_search(problem, result), notes
 

@@ -46,7 +46,6 @@ class MixtureSettings:
     criterion: str
     max_iter: int
     tol: float
-    subsample: bool
 
     @classmethod
     def read(cls, estimator: Any) -> Self:
@@ -145,7 +144,7 @@ def run_rounds(
             max_iter=settings.max_iter,
             tol=settings.tol,
             on_iteration=report,
-            subsample=settings.subsample and is_free,
+            subsample=is_free,
             regularizer=regularizer,
         )
         rounds.append(refined)

@@ -8,7 +8,6 @@ from opgd._fit.mixture_init import MIXTURE_INITS
 from opgd._fit.refinement import METRICS
 from opgd._utils.validation import (
     check_choice,
-    check_flag,
     check_integer,
     check_n_components,
     check_n_jobs,
@@ -52,6 +51,5 @@ def check_mixture_parameters(estimator: Any) -> list[int]:
     check_integer("max_iter", estimator.max_iter)
     check_positive("tol", estimator.tol)
     check_integer("verbose", estimator.verbose)
-    check_flag("subsample", estimator.subsample)
     check_n_jobs(estimator.n_jobs)
     return numbers

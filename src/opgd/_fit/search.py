@@ -114,13 +114,11 @@ def search(
 
 
 def search_once(
-    problem: Problem, initial: Sequence[Start], *, max_iter: int, tol: float, subsample: bool
+    problem: Problem, initial: Sequence[Start], *, max_iter: int, tol: float
 ) -> FloatArray:
     """Return the directions found by one search that reports nothing, for trial fits."""
     objective = problem.objective
-    sizes: list[int] = []
-    if subsample and max_iter:
-        sizes = sample_sizes(objective.engine, initial[0].directions.size)
+    sizes = sample_sizes(objective.engine, initial[0].directions.size) if max_iter else []
     climber = _Climber(objective, max_iter, tol, lambda *_: None, sizes)
     return climber.race(initial).directions
 
