@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Set
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.projection_classifier import ProjectionClassifier, summarize_search
-from opgd._dask.lazy import compute_eagerly, is_lazy
+from opgd._dask.lazy import compute_eagerly
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.hidden_labels import Predictions, divide_labels, select_model
 from opgd._fit.initialization import has_names, make_starts
@@ -41,7 +41,7 @@ from opgd._utils.validation import (
 )
 from opgd.core.calibration import Calibration
 from opgd.core.coordinates import Frame
-from opgd.core.engines import Engine, RowEngine
+from opgd.core.engines import RowEngine
 from opgd.core.fitted import FittedProjection, mix_background
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -251,9 +251,8 @@ class OPGDSemiSupervised(ProjectionClassifier):
         self._check_parameters()
         rng = check_seed(self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        samples = self._read_samples(X, y, sample_weight)
-        classes = samples.classes
-        check_n_components(self.n_components, samples.engine.n_features)
+        engine, classes, X, codes = self._read_samples(X, y, sample_weight)
+        check_n_components(self.n_components, engine.n_features)
         settings = ProblemSettings(
             len(classes),
             partial(check_priors, self.priors, classes),
@@ -262,8 +261,8 @@ class OPGDSemiSupervised(ProjectionClassifier):
             self.ridge,
         )
         with one_blas_thread():
-            frame = frame_samples(samples.engine)
-            use, calibration, attributes = self._choose_use(samples.engine, frame, settings, rng)
+            frame = frame_samples(engine)
+            use, calibration, attributes = self._choose_use(engine, frame, settings, rng)
             problem, n_rounds = use.pose(frame, settings)
             progress = self._watch(problem, classes, data)
             directions, summary, notes = self._fit_components(problem, use, rng, progress)
@@ -273,12 +272,12 @@ class OPGDSemiSupervised(ProjectionClassifier):
                 temperature=calibration.temperature,
                 background=calibration.background,
             )
-            distributions, labels = samples.label(projection, problem.priors)
+            distributions = _compute_probabilities(projection, problem.priors, X, codes)
         attributes |= {
             "_projection": projection,
             "n_rounds_": n_rounds,
             "uses_unlabeled_": use.with_unlabeled,
-            "transduction_": labels,
+            "transduction_": classes[np.argmax(distributions, axis=1)],
             "label_distributions_": distributions,
         }
         warn_about_data(problem, [str(label) for label in classes], self._column_names(), notes)
@@ -304,7 +303,7 @@ class OPGDSemiSupervised(ProjectionClassifier):
             raise TypeError(f"unlabeled must be a single value, got {self.unlabeled!r}.")
 
     def _choose_use(
-        self, engine: Engine, frame: Frame, settings: ProblemSettings, rng: np.random.RandomState
+        self, engine: RowEngine, frame: Frame, settings: ProblemSettings, rng: np.random.RandomState
     ) -> tuple[LabelUse, Calibration, dict[str, Any]]:
         """Return how to use the samples, the calibration, and the attribute `trials_`.
 
@@ -354,31 +353,25 @@ class OPGDSemiSupervised(ProjectionClassifier):
             tol=max(self.tol, TRIAL_TOLERANCE),
         )
 
-    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> "_Samples":
-        unlabeled = self.unlabeled
-        if is_lazy(X):
-            from opgd._dask.inputs import validate_dask_input
+    def _read_samples(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[RowEngine, AnyArray, AnyArray, IntArray]:
+        """Return an engine over the samples with positive weight, and the class labels.
 
-            if y is None:
-                to_label_array(y)  # raises
-            encode = partial(encode_partly_labeled, unlabeled=unlabeled)
-            codes_of = partial(encode_among, unlabeled=unlabeled)
-            rows = validate_dask_input(
-                self, X, y, sample_weight, encode, codes_of, allow_missing_labels=True
-            )
-            return _LazySamples(rows.engine, rows.classes, rows, unlabeled)
+        Return also all samples, and their codes (n,), -1 for samples without a label.
+        """
         X = validate_features(self, X, min_samples=2, allow_nan=True)
         y = to_label_array(y)
         check_consistent_length(X, y)
         weights = check_sample_weight(sample_weight, X)
         present = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        classes, codes = encode_partly_labeled(y[present], unlabeled)
+        classes, codes = encode_partly_labeled(y[present], self.unlabeled)
         weighted, all_codes = X, codes
         if weights is not None and not present.all():
             weighted, weights = X[present], weights[present]
-            all_codes = encode_among(y, classes, unlabeled)
+            all_codes = encode_among(y, classes, self.unlabeled)
         engine = RowEngine(weighted, codes, weights, n_threads=effective_n_jobs(self.n_jobs))
-        return _SamplesInMemory(engine, classes, X, all_codes)
+        return engine, classes, X, all_codes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Compute the accuracy on the labeled samples; unlabeled samples are ignored.
@@ -409,48 +402,6 @@ class OPGDSemiSupervised(ProjectionClassifier):
         return float(np.average(correct[known], weights=known_weights))
 
 
-class _Samples(Protocol):
-    """Partly labeled samples: an engine over those with positive weight, and labels for all."""
-
-    @property
-    def engine(self) -> Engine: ...
-
-    @property
-    def classes(self) -> AnyArray: ...
-
-    def label(self, projection: FittedProjection, priors: FloatArray) -> tuple[Any, Any]:
-        """Return probabilities of the classes (n, K) and labels (n,) of all samples."""
-        ...
-
-
-@dataclass(frozen=True)
-class _SamplesInMemory:
-    engine: RowEngine
-    classes: AnyArray
-    X: AnyArray
-    codes: IntArray  # (n,), -1 for samples without a label
-
-    def label(self, projection: FittedProjection, priors: FloatArray) -> tuple[AnyArray, AnyArray]:
-        probabilities = _compute_probabilities(projection, priors, self.X, self.codes)
-        return probabilities, self.classes[np.argmax(probabilities, axis=1)]
-
-
-@dataclass(frozen=True)
-class _LazySamples:
-    engine: Engine
-    classes: AnyArray
-    rows: Any  # LazyRows; not imported, because that needs Dask
-    unlabeled: Any
-
-    def label(self, projection: FittedProjection, priors: FloatArray) -> tuple[Any, Any]:
-        arguments = projection, priors, self.classes, self.unlabeled
-        empty = np.zeros((0, len(self.classes)))
-        return (
-            self.rows.answers(partial(_part_probabilities, *arguments), empty),
-            self.rows.answers(partial(_part_labels, *arguments), self.classes[:0]),
-        )
-
-
 def _tabulate_trials(uses: list[LabelUse], predictions: list[Predictions]) -> dict[str, AnyArray]:
     return {
         "model": np.array([use.name for use in uses], dtype=object),
@@ -470,18 +421,3 @@ def _compute_probabilities(
     probabilities[labeled] = 0.0
     probabilities[labeled, codes[labeled]] = 1.0
     return probabilities
-
-
-def _part_probabilities(
-    projection: FittedProjection, priors: FloatArray, classes: AnyArray, unlabeled: Any, part: Any
-) -> FloatArray:
-    codes = encode_among(part.labels, classes, unlabeled)
-    return _compute_probabilities(projection, priors, part.X, codes)
-
-
-def _part_labels(
-    projection: FittedProjection, priors: FloatArray, classes: AnyArray, unlabeled: Any, part: Any
-) -> AnyArray:
-    probabilities = _part_probabilities(projection, priors, classes, unlabeled, part)
-    labels: AnyArray = classes[np.argmax(probabilities, axis=1)]
-    return labels

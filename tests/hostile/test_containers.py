@@ -145,8 +145,8 @@ def read(model, X, y):
     model = getattr(model, "estimator", model)
     if partly_labeled(model):
         model.set_params(unlabeled=None if np.asarray(y)[0] is None else np.nan)
-        samples = model._read_samples(X, y, None)
-        return samples.codes, samples.classes
+        _, classes, _, codes = model._read_samples(X, y, None)
+        return codes, classes
     _, classes, codes, _ = model._check_labeled(X, y, None)
     return codes, classes
 

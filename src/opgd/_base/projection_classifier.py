@@ -29,7 +29,6 @@ class ProjectionClassifier(ProjectionMixin, CallbackSupportMixin, GaussianClassi
     """Classifier with the parameters of the search for a projection."""
 
     _allow_missing = True
-    _fits_on_cluster = True
 
     n_components: int | None
     covariance_type: str

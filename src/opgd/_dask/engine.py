@@ -76,7 +76,6 @@ class DaskEngine(Engine):
         *,
         total_weight: float,
         total_square_weight: float,
-        partly_labeled: bool,
         center: FloatArray | None = None,
         subtract: bool = False,
         least_block_rows: int = 0,
@@ -88,7 +87,7 @@ class DaskEngine(Engine):
         self.n_samples, self.n_features = int(lengths.sum()), n_features
         self.dtype = np.dtype(dtype)
         self.total_weight, self.total_square_weight = total_weight, total_square_weight
-        self.partly_labeled = partly_labeled
+        self.partly_labeled = False
         self.center = np.zeros(n_features) if center is None else center
         self.subtract = subtract or self.dtype != np.float64
         self.least_block_rows = least_block_rows
@@ -104,7 +103,6 @@ class DaskEngine(Engine):
                 "dtype",
                 "total_weight",
                 "total_square_weight",
-                "partly_labeled",
                 "center",
                 "subtract",
                 "least_block_rows",
@@ -174,14 +172,6 @@ class DaskEngine(Engine):
         return np.concatenate(
             [rows + first for rows, first in zip(found, self.first_rows, strict=True)]
         )
-
-    def hide_labels(self, positions: IntArray) -> "DaskEngine":
-        which = np.searchsorted(self.first_rows, positions, side="right") - 1
-        hide = delayed(_hide_part_labels, pure=False)
-        parts = list(self.parts)
-        for k in np.unique(which):
-            parts[k] = hide(parts[k], positions[which == k] - self.first_rows[k])
-        return self._replace(parts=parts, partly_labeled=True)
 
     def count_classes(self, n_classes: int) -> FloatArray:
         """Return the total weight of the samples of each class, (K,)."""
@@ -255,12 +245,6 @@ def _find_accepted(part: Part, accept: Any, step: int, n_before: int) -> IntArra
     """Return every `step`-th accepted row; `n_before` rows were accepted in earlier parts."""
     found = np.flatnonzero(accept(part.labels))
     return found[-n_before % step :: step]
-
-
-def _hide_part_labels(part: Part, rows: IntArray) -> Part:
-    labels = part.labels.copy()
-    labels[rows] = -1
-    return part._replace(labels=labels)
 
 
 def _count_block_classes(n_classes: int, block: RowBlock) -> FloatArray:

@@ -1,11 +1,9 @@
 """Validation of Dask input (X, y, sample_weight), and conversion to a `DaskEngine`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import dask
-import dask.array as da
 import numpy as np
 from dask.delayed import delayed
 from sklearn.utils.validation import validate_data
@@ -49,27 +47,12 @@ Codes = Callable[[AnyArray, AnyArray], IntArray]
 """Function from labels and classes to codes."""
 
 
-@dataclass(frozen=True)
-class LazyRows:
-    """An engine for Dask input, and the parts that it was made from."""
+class LazyRows(NamedTuple):
+    """An engine for Dask input, and the classes."""
 
     engine: DaskEngine
     classes: AnyArray
-    raw: list[Any]
-    lengths: list[int]
-
-    def answers(self, function: Callable[[RawPart], AnyArray], sample: AnyArray) -> Any:
-        """Apply a function to all parts; return a Dask array.
-
-        `sample` is a result for a few rows, from which shape and dtype are inferred.
-        """
-        apply = delayed(function, pure=False, traverse=False)
-        return da.concatenate(
-            [
-                da.from_delayed(apply(part), (length, *sample.shape[1:]), sample.dtype)
-                for part, length in zip(self.raw, self.lengths, strict=True)
-            ]
-        )
+    lengths: list[int]  # of the parts, including samples of weight 0
 
 
 def encode_one_class(y: AnyArray) -> tuple[AnyArray, IntArray]:
@@ -84,8 +67,6 @@ def validate_dask_input(
     sample_weight: Any,
     encode: Encode,
     codes: Codes | None = None,
-    *,
-    allow_missing_labels: bool = False,
 ) -> LazyRows:
     """Validate X, y and weights, set the estimator's feature names, and make an engine.
 
@@ -111,13 +92,12 @@ def validate_dask_input(
     allow_nan: bool = estimator._allow_missing
     summaries = dask.compute(*[summarize(part, y is not None, allow_nan) for part in raw])
     _check_parts(list(summaries), names, allow_nan)
-    if not allow_missing_labels:
-        _check_labels(list(summaries))
+    _check_labels(list(summaries))
     n_bytes = sum(summary.n_bytes for summary in summaries)
     if not _has_known_lengths(X):
         raw = persist_if_small(raw, n_bytes)
     labels = [summary.labels for summary in summaries if len(summary.labels)]
-    classes, some_codes = encode(join_labels(labels) if y is not None else np.zeros(1))
+    classes, _ = encode(join_labels(labels) if y is not None else np.zeros(1))
     encode_part = delayed(_encode_part, pure=False)
     present = [k for k, summary in enumerate(summaries) if summary.n_present]
     dtype = np.result_type(*[summary.dtype for summary in summaries])
@@ -129,9 +109,8 @@ def validate_dask_input(
         dtype,
         total_weight=sum(summary.weight for summary in summaries),
         total_square_weight=sum(summary.square_weight for summary in summaries),
-        partly_labeled=bool(np.any(some_codes < 0)),
     )
-    return LazyRows(engine, classes, raw, [summary.n_rows for summary in summaries])
+    return LazyRows(engine, classes, [summary.n_rows for summary in summaries])
 
 
 def _check_columns(estimator: Any, X: Any) -> list[str]:

@@ -85,7 +85,6 @@ class DaskRows:
             self.dtype,
             total_weight=float(len(self) if weights is None else weights.sum()),
             total_square_weight=float(len(self) if weights is None else weights @ weights),
-            partly_labeled=False,
         )
 
 

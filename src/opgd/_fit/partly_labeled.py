@@ -9,6 +9,7 @@ from opgd._fit.hidden_labels import HiddenLabels, Predictions
 from opgd._fit.problem import Prepared, Problem, pose
 from opgd._fit.self_training import estimate_class_moments
 from opgd.core.coordinates import Frame
+from opgd.core.engines import RowEngine
 from opgd.core.types import FloatArray
 
 
@@ -81,6 +82,7 @@ def predict_hidden(
     The moments, the ridge and the components of a trial are those of the remaining labels. The
     frame is that of all samples; it does not depend on labels.
     """
+    assert isinstance(frame.engine, RowEngine)
     frequencies = estimate_class_moments(frame, settings.n_classes, 0)[0].priors
     codes = np.concatenate([hidden.codes for hidden in trials])
     counts = np.concatenate([hidden.counts for hidden in trials])

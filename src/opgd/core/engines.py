@@ -172,10 +172,6 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def hide_labels(self, positions: IntArray) -> Self:
-        """Return an engine in which the labels of the rows at `positions` are -1."""
-
-    @abstractmethod
     def select_rows(self, positions: IntArray) -> "RowEngine":
         """Return an engine with copies in memory of the rows at `positions`, which ascend."""
 
@@ -329,6 +325,7 @@ class RowEngine(Engine):
         return found if most is None else found[:: max(1, -(-len(found) // most))]
 
     def hide_labels(self, positions: IntArray) -> "RowEngine":
+        """Return an engine in which the labels of the rows at `positions` are -1."""
         labels = self.labels.copy()
         labels[positions] = -1
         return self._copy(self.center, self.subtract, self.block_rows, labels=labels)
