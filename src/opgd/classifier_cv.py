@@ -20,8 +20,8 @@ from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Fold, Sample, make_folds
 from opgd._model_selection.held_out import collect_held_out
 from opgd._model_selection.inputs import (
+    draw_samples,
     list_values,
-    make_lazy_sample,
     make_sample,
     make_splits,
     thin_counts,
@@ -145,14 +145,12 @@ class OPGDClassifierCV(
         is the fraction of samples in a single stratified validation set (as in the paper). A
         splitter or an iterable of (train, test) indices is used as in `GridSearchCV`. Pass a
         splitter for groups or time series, a float for a quick search, and 10 when samples are few.
-        With Dask input, the splits are those of the same samples in memory; see the guide on large
-        data.
     scoring : str, callable or None, default="accuracy"
         A scikit-learn scorer or its name. "neg_log_loss" is computed from calibrated probabilities
         if ``calibrate=True``; all other scorers are applied to uncalibrated models. None means
         accuracy. "accuracy", "balanced_accuracy", "f1" (of the second class of two), "f1_macro",
         "average_precision" (of the second class of two, or the mean over all classes) and
-        "neg_log_loss" are weighted and need no further predictions; Dask input needs one of these.
+        "neg_log_loss" are weighted and need no further predictions.
         Change it when probabilities matter ("neg_log_loss") or when classes are imbalanced
         ("balanced_accuracy", "average_precision").
     calibrate : bool, default=True
@@ -173,7 +171,7 @@ class OPGDClassifierCV(
     n_jobs : int, default=None
         Number of processes among which splits and combinations of hyperparameters are distributed.
         None means 1; -1 means all cores. Set -1 unless the search is part of another one that runs
-        in parallel. With Dask input, the workers of its cluster are used.
+        in parallel.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the validation set if `cv` is a float. Set it for reproducible results in
         this case.
@@ -304,7 +302,9 @@ class OPGDClassifierCV(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training samples. Dask arrays and data frames stay on the workers of their cluster.
+            Training samples. Of Dask arrays and data frames, at most 100,000 samples are drawn by
+            class, with a seed derived from `random_state`, and the model is selected on these in
+            memory. The selected model is then fitted to all samples on the workers.
         y : array-like of shape (n_samples,)
             Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -321,10 +321,13 @@ class OPGDClassifierCV(
             Fitted estimator.
         """
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        whole = X, y, sample_weight
         scorer = self._scorer()
         params |= {"sample_weight": sample_weight, "groups": groups}
+        if is_lazy(X):
+            X, y, params = draw_samples(X, y, params, self.cv, self.random_state)
         routed = route_metadata(self, scorer, params)
-        sample, split_params = self._check_data(X, y, sample_weight, routed)
+        sample, split_params = self._check_data(X, y, params["sample_weight"], routed)
         self._check_parameters(sample.classes)
         rank, n_varying = sample.count_dimensions()
         splits = make_splits(self.cv, sample, split_params, self.random_state)
@@ -352,7 +355,7 @@ class OPGDClassifierCV(
         candidates = [m for m in models if m.setting.n_features == n_selected]
         best = models.index(ranking.preferred(candidates, self.rule))
         components = self._best_components(table, best, models[best])
-        model = self._refit(X, y, sample_weight, table["params"][best], components)
+        model = self._refit(*whole, table["params"][best], components)
         self._warn_if_fewer_components(model)
         held_out, calibration = collect_held_out(folds, models[best], calibrate=self.calibrate)
         model._set_calibration(calibration.temperature, calibration.background)
@@ -448,31 +451,13 @@ class OPGDClassifierCV(
     ) -> tuple[Sample, dict[str, Any]]:
         """Return the samples, and the metadata for the splitter."""
         default_splits = self.cv is None or isinstance(self.cv, Real)
-        if is_lazy(X):
-            self._check_scoring_of_dask_input()
-            sample, split_params = make_lazy_sample(
-                self._check_dask_labeled(X, y, sample_weight),
-                routed,
-                drop_unweighted=default_splits,
-            )
-        else:
-            X, y = self._check_X_y(X, y)
-            weights = check_sample_weight(sample_weight, X)
-            if "sample_weight" in routed["score"]:
-                routed["score"]["sample_weight"] = weights
-            sample, split_params = make_sample(
-                X, y, weights, routed, drop_unweighted=default_splits
-            )
+        X, y = self._check_X_y(X, y)
+        weights = check_sample_weight(sample_weight, X)
+        if "sample_weight" in routed["score"]:
+            routed["score"]["sample_weight"] = weights
+        sample, split_params = make_sample(X, y, weights, routed, drop_unweighted=default_splits)
         factors = check_class_weight(self.class_weight, sample.classes, sample.counts)
         return sample.weighted_by_class(factors), split_params
-
-    def _check_scoring_of_dask_input(self) -> None:
-        """Raise ValueError for scorers, which need samples in memory."""
-        if not is_quick(self.scoring):
-            names = ", ".join(repr(name) for name in (*METRICS, "neg_log_loss"))
-            raise ValueError(
-                f"With Dask input, scoring must be one of {names}, got {self.scoring!r}."
-            )
 
     def _check_parameters(self, classes: AnyArray) -> None:
         given = self._given()

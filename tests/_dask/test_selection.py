@@ -1,179 +1,113 @@
-"""Selection by cross-validation on Dask input has the results of arrays in memory."""
+"""Selection by cross-validation on Dask input: on samples in memory, refitted to all."""
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold
 
 from opgd import OPGDClassifierCV
-from opgd._model_selection import correction, folds
+from opgd._model_selection import inputs
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
-pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from opgd._dask.inputs import validate_dask_input  # noqa: E402
-from opgd._dask.rows import DaskRows, collect_labels  # noqa: E402
-from opgd._utils.labels import encode_known_labels, encode_labels  # noqa: E402
-
-SETTINGS = {
-    "n_components": (1, 2),
-    "shrinkage": (0, 0.1, 0.5),
-    "ridge": 0.05,
-    "n_subclasses": 1,
-    "covariance_type": "diag",
-}
-"""Three settings, whose results do not depend on rounding errors."""
+SETTINGS = {"n_components": (1, 2), "shrinkage": (0, 0.5), "ridge": 0.05, "n_subclasses": 1}
+SETTINGS |= {"covariance_type": "diag", "cv": 2}
 N_SAMPLES = 600
 
 
-def draw_samples(rng):
-    codes = rng.integers(0, 3, N_SAMPLES)
+@pytest.fixture
+def samples(rng):
+    codes = rng.choice(3, N_SAMPLES, p=[0.5, 0.48, 0.02])
     X = rng.normal(size=(N_SAMPLES, 5)) * (1 + codes[:, None] / 2) + np.eye(3, 5)[codes]
     return X, np.array(["a", "b", "c"])[codes]
 
 
 @pytest.fixture
-def samples(rng):
-    return draw_samples(rng)
+def few_are_drawn(monkeypatch):
+    monkeypatch.setattr(inputs, "MAX_DRAWN", 200)
 
 
 def to_lazy(values):
-    if values is None:
-        return None
     return da.from_array(values, chunks=250 if values.ndim == 1 else (250, 2))
 
 
-def fit_both(X, y, weights=None, groups=None, **parameters):
-    """Return the same selection of samples in memory and of Dask arrays."""
-    here = OPGDClassifierCV(**SETTINGS | parameters).fit(X, y, weights, groups)
-    there = OPGDClassifierCV(**SETTINGS | parameters).fit(
-        to_lazy(X), to_lazy(y), to_lazy(weights), groups
-    )
-    return here, there
-
-
-def assert_same_results(there, here):
-    assert there.best_params_ == here.best_params_
-    assert there.cv_results_.keys() == here.cv_results_.keys()
+def assert_same_selection(there, here):
     for name, values in here.cv_results_.items():
-        if np.asarray(values).dtype.kind == "f":
-            np.testing.assert_allclose(there.cv_results_[name], values, atol=1e-6, err_msg=name)
-        else:
-            assert list(there.cv_results_[name]) == list(values), name
-    for name in ("temperature_", "background_", "corrected_error_", "log_likelihood_"):
-        assert getattr(there, name) == pytest.approx(getattr(here, name), rel=1e-6), name
+        np.testing.assert_array_equal(there.cv_results_[name], values, name)
+    for name in ("best_params_", "temperature_", "background_", "corrected_error_"):
+        assert getattr(there, name) == getattr(here, name), name
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"cv": 0.2, "random_state": 0},
-        {"cv": 3, "scoring": "f1_macro", "class_weight": "balanced"},
-        {"cv": 2, "n_subclasses": 3, "scoring": "average_precision"},
-        {"cv": 2, "sparsity": (2, 3), "scoring": "neg_log_loss"},
-    ],
-    ids=str,
-)
-def test_results_are_those_in_memory(parameters, samples):
+def test_few_samples_are_selected_from_as_in_memory(samples, rng):
     X, y = samples
-    here, there = fit_both(X, y, **parameters)
-    assert_same_results(there, here)
-    labels = there.predict(to_lazy(X))
-    assert isinstance(labels, da.Array)
-    assert np.mean(labels.compute() == here.predict(X)) > 0.99
-    np.testing.assert_allclose(there.typicality(X), here.typicality(X), atol=1e-6)
-    np.testing.assert_array_equal(there.predict_set(to_lazy(X)).compute(), there.predict_set(X))
-
-
-def test_weights_groups_and_missing_values_are_used_as_in_memory(samples, rng):
-    X, y = samples
+    X[rng.random(X.shape) < 0.05] = np.nan
     weights = rng.integers(0, 3, len(y)).astype(float)
-    assert_same_results(*reversed(fit_both(X, y, weights, cv=0.3, random_state=1)))
-    groups = np.arange(len(y)) // 20
-    assert_same_results(*reversed(fit_both(X, y, weights + 1, groups, cv=GroupKFold(2))))
-    X[rng.random(X.shape) < 0.1] = np.nan
-    assert_same_results(*reversed(fit_both(X, y, cv=2)))
+    for groups, options in (
+        (None, {"cv": 0.3, "random_state": 1}),
+        (np.arange(len(y)) // 20, {"cv": GroupKFold(2), "scoring": "roc_auc_ovr"}),
+    ):
+        here = OPGDClassifierCV(**SETTINGS | options).fit(X, y, weights, groups)
+        there = OPGDClassifierCV(**SETTINGS | options)
+        there.fit(to_lazy(X), to_lazy(y), to_lazy(weights), groups)
+        assert_same_selection(there, here)
+        assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, rel=1e-6)
+        labels = there.predict(to_lazy(X))
+        assert isinstance(labels, da.Array)
+        assert np.mean(labels.compute() == here.predict(X)) > 0.99
 
 
-def test_given_splits_may_repeat_and_omit_samples_in_any_order(samples, rng):
-    order = rng.permutation(N_SAMPLES)
-    splits = [
-        (np.concatenate([order[:300], order[:100]]), order[300:500]),
-        (np.sort(order[200:]), order[:200]),
-    ]
-    here, there = fit_both(*samples, cv=splits)
-    assert there.n_splits_ == 2
-    assert_same_results(there, here)
-
-
-def test_data_frames_are_selected_from_and_refitted(samples):
+@pytest.mark.usefixtures("few_are_drawn")
+def test_models_are_selected_on_some_samples_and_refitted_to_all(samples):
     X, y = samples
-    frame = pd.DataFrame(X, columns=list("vwxyz")).assign(label=y)
-    lazy = dd.from_pandas(frame, npartitions=3)
-    features = lazy.drop(columns="label")
-    here = OPGDClassifierCV(**SETTINGS, cv=2).fit(frame.drop(columns="label"), y)
-    there = OPGDClassifierCV(**SETTINGS, cv=2).fit(features, lazy["label"])
-    assert_same_results(there, here)
-    assert there.feature_names_in_.tolist() == list("vwxyz")
-    before = there.log_likelihood_
-    assert there.refit(features, lazy["label"]).log_likelihood_ == pytest.approx(before, rel=1e-3)
-
-
-def test_default_search_selects_a_model_as_good_as_in_memory(samples):
-    X, y = samples
-    here = OPGDClassifierCV(cv=0.3, random_state=0).fit(X, y)
-    there = OPGDClassifierCV(cv=0.3, random_state=0).fit(to_lazy(X), y)
-    assert len(there.cv_results_["params"]) > 30
-    assert there.best_score_ == pytest.approx(here.best_score_, abs=0.02)
-    assert {"LDA", "RDA"} <= {name.split(",")[0] for name in there.cv_results_["model"]}
-
-
-def test_thinned_predictions_calibrate_nearly_as_all_do(samples, monkeypatch):
-    X, y = samples
-    whole = OPGDClassifierCV(**SETTINGS, cv=2).fit(X, y)
-    monkeypatch.setattr(folds, "MAX_COLLECTED", 200)
-    monkeypatch.setattr(correction, "MAX_RESAMPLED", 200)
-    here, there = fit_both(X, y, cv=2)
-    assert_same_results(there, here)
-    assert here.temperature_ == pytest.approx(whole.temperature_, rel=0.5)
-    assert here.temperature_ != whole.temperature_
-    weights = here.best_estimator_._held_out.weights
-    assert len(weights) == 400  # of the 600 in two splits
-    assert weights.sum() == pytest.approx(N_SAMPLES)
-    assert here.corrected_error_ == pytest.approx(whole.corrected_error_, abs=0.02)
-
-
-def test_invalid_settings_of_dask_input_are_refused(samples):
-    X, y = samples
-    with pytest.raises(ValueError, match="With Dask input, scoring must be one of 'accuracy'"):
-        OPGDClassifierCV(scoring="roc_auc_ovr").fit(to_lazy(X), y)
-    weights = np.arange(N_SAMPLES) % 2.0
-    with pytest.raises(ValueError, match="weight 0 need an int or a float as cv"):
-        OPGDClassifierCV(cv=GroupKFold(2)).fit(to_lazy(X), y, weights, np.arange(N_SAMPLES))
-    with pytest.raises(ValueError, match="only one class"):
-        OPGDClassifierCV().fit(to_lazy(X), np.zeros(N_SAMPLES))
-    with pytest.raises(ValueError, match="target y is None"):
-        OPGDClassifierCV().fit(to_lazy(X), None)
-    with pytest.raises(ValueError, match="groups has 5 entries"):
-        OPGDClassifierCV(cv=GroupKFold(2)).fit(to_lazy(X), y, groups=np.arange(5))
-
-
-def test_selected_rows_are_those_of_the_array(samples, rng):
-    X, y = samples
-    lazy = validate_dask_input(
-        OPGDClassifierCV(), to_lazy(X), y, None, encode_labels, encode_known_labels
+    first, again, other = (
+        OPGDClassifierCV(**SETTINGS | {"random_state": seed}).fit(to_lazy(X), y)
+        for seed in (None, None, 1)
     )
-    rows = DaskRows.from_engine(lazy.engine)
-    codes, weights = collect_labels(lazy.engine)
-    assert weights is None
-    assert codes.dtype == np.uint8
-    np.testing.assert_array_equal(lazy.classes[codes], y)
-    for positions in (np.arange(N_SAMPLES), np.sort(rng.integers(0, 200, 300)), np.array([599])):
-        selected = rows[positions]
-        assert selected.shape == (len(positions), 5)
-        engine = selected.make_engine(codes[positions], np.arange(1.0, len(positions) + 1))
-        found = engine.select_rows(np.arange(len(positions)))
-        np.testing.assert_array_equal(found.X, X[positions])
-        np.testing.assert_array_equal(found.labels, codes[positions])
-        assert engine.total_square_weight == pytest.approx(found.total_square_weight)
+    assert_same_selection(again, first)
+    assert first.best_estimator_._held_out.weights.sum() == pytest.approx(200, abs=3)
+    assert not np.array_equal(
+        other.cv_results_["mean_test_log_loss"], first.cv_results_["mean_test_log_loss"]
+    )
+    assert first.classes_.tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(first.priors_, np.unique(y, return_counts=True)[1] / N_SAMPLES)
+    assert first.score(to_lazy(X), y) == pytest.approx(other.score(X, y), abs=0.05)
+
+
+@pytest.mark.usefixtures("few_are_drawn")
+def test_samples_of_weight_zero_are_not_drawn(samples):
+    X, y = samples
+    weights = np.where(np.arange(N_SAMPLES) % 2, 2.0, 0.0)
+    X[weights == 0] = 1e6
+    model = OPGDClassifierCV(**SETTINGS).fit(to_lazy(X), y, weights)
+    assert np.abs(model.means_).max() < 100
+    assert model.best_estimator_._held_out.weights.sum() == pytest.approx(2 * 200, abs=6)
+
+
+@pytest.mark.usefixtures("few_are_drawn")
+def test_data_frames_keep_their_names(samples):
+    X, y = samples
+    lazy = dd.from_pandas(pd.DataFrame(X, columns=list("vwxyz")).assign(label=y), npartitions=3)
+    features = lazy.drop(columns="label")
+    model = OPGDClassifierCV(**SETTINGS).fit(features, lazy["label"])
+    assert model.feature_names_in_.tolist() == list("vwxyz")
+    before = model.log_likelihood_
+    assert model.refit(features, lazy["label"]).log_likelihood_ == pytest.approx(before, rel=1e-3)
+
+
+@pytest.mark.usefixtures("few_are_drawn")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cv": [(np.arange(9), np.arange(9, 20))]}, "cv must be a number or a splitter"),
+        ({"y": np.zeros(N_SAMPLES)}, "only one class"),
+        ({"y": None}, "target y is None"),
+        ({"y": np.zeros(5)}, "X has 600 samples, but y has 5"),
+        ({"groups": np.arange(5)}, "groups has 5 entries"),
+    ],
+)
+def test_invalid_input_is_refused(change, message, samples):
+    X, y = samples
+    model = OPGDClassifierCV(**SETTINGS | {"cv": change.get("cv", 2)})
+    with pytest.raises(ValueError, match=message):
+        model.fit(to_lazy(X), change.get("y", y), groups=change.get("groups"))

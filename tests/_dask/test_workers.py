@@ -7,20 +7,11 @@ import time
 
 import pytest
 
-from opgd import OPGDClassifierCV
-from opgd._model_selection import selection
-
 pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
 from opgd.dask import local_client
 from tests._dask.test_engine import born_there, quick
-from tests._dask.test_selection import (
-    SETTINGS,
-    assert_same_results,
-    draw_samples,
-    to_lazy,
-)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -75,24 +66,3 @@ def test_a_cluster_listens_to_this_machine_only_and_a_worker_that_dies_changes_n
     assert listening == {"127.0.0.1"}
     for there in (whole, halved):
         assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, rel=1e-6)
-
-
-def test_a_worker_that_dies_during_a_selection_changes_nothing(client, rng, monkeypatch):
-    X, y = draw_samples(rng)
-    settings = SETTINGS | {"n_components": 1, "cv": 0.3, "random_state": 0}
-    here = OPGDClassifierCV(**settings).fit(X, y)
-    n_calls, try_models = 0, selection.try_models
-    victim = next(iter(client.run(os.getpid).values()))
-
-    def kill_and_try_models(*args):
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls == 2:  # the samples are on the workers, and one setting was evaluated
-            os.kill(victim, signal.SIGKILL)
-        return try_models(*args)
-
-    monkeypatch.setattr(selection, "try_models", kill_and_try_models)
-    there = OPGDClassifierCV(**settings).fit(to_lazy(X), y)
-    assert victim not in client.run(os.getpid).values()
-    assert n_calls > 2
-    assert_same_results(there, here)

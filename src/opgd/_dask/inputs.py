@@ -52,7 +52,6 @@ class LazyRows(NamedTuple):
 
     engine: DaskEngine
     classes: AnyArray
-    lengths: list[int]  # of the parts, including samples of weight 0
 
 
 def encode_one_class(y: AnyArray) -> tuple[AnyArray, IntArray]:
@@ -79,7 +78,7 @@ def validate_dask_input(
     if lengths is None and not all(
         values is None or is_lazy(values) for values in (y, sample_weight)
     ):
-        lengths = list(dask.compute(*[delayed(len)(block) for block in blocks]))
+        lengths = count_rows(X).tolist()
     aligned_blocks = [
         _align_blocks(values, name, X, len(blocks), lengths)
         for values, name in ((y, "y"), (sample_weight, "sample_weight"))
@@ -110,7 +109,7 @@ def validate_dask_input(
         total_weight=sum(summary.weight for summary in summaries),
         total_square_weight=sum(summary.square_weight for summary in summaries),
     )
-    return LazyRows(engine, classes, [summary.n_rows for summary in summaries])
+    return LazyRows(engine, classes)
 
 
 def _check_columns(estimator: Any, X: Any) -> list[str]:
@@ -143,7 +142,43 @@ def split_blocks(X: Any) -> list[Any]:
     """Return delayed blocks of samples with all features."""
     if _is_frame(X):
         return list(X.to_delayed())
+    check_two_dimensional(X)
     return list(X.rechunk({1: -1}).to_delayed().ravel())
+
+
+def count_rows(X: Any) -> IntArray:
+    """Return the numbers of samples of the blocks."""
+    if _has_known_lengths(X):
+        return np.array(X.chunks[0])
+    return np.array(dask.compute(*[delayed(len)(block) for block in split_blocks(X)]))
+
+
+def load_rows(X: Any, lengths: IntArray, positions: IntArray) -> Any:
+    """Return the samples at ascending positions in memory, an array or a data frame.
+
+    `lengths` are those of the blocks.
+    """
+    ends = np.cumsum(lengths)
+    bounds = np.searchsorted(positions, [0, *ends])
+    select = delayed(_select_rows, pure=False)
+    parts = dask.compute(
+        *[
+            select(block, positions[begin:end] - (last - length))
+            for block, begin, end, last, length in zip(
+                split_blocks(X), bounds[:-1], bounds[1:], ends, lengths, strict=True
+            )
+            if begin < end or not len(positions)
+        ]
+    )
+    if not _is_frame(X):
+        return np.concatenate(parts)
+    from dask.dataframe.dispatch import concat
+
+    return concat(parts)
+
+
+def _select_rows(block: Any, rows: IntArray) -> Any:
+    return block.iloc[rows] if hasattr(block, "iloc") else block[rows]
 
 
 def _align_blocks(

@@ -29,7 +29,7 @@ class HeldOutSums:
 
 @dataclass(frozen=True)
 class ClassPredictor:
-    """Maps blocks of held-out samples to predictions; it may be sent to the workers of a cluster.
+    """Maps blocks of held-out samples to predictions.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from opgd._model_selection.scores import METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import weigh_by_class
 from opgd.classifier import OPGDClassifier
-from opgd.core.engines import Engine, RowEngine, spread_positions
+from opgd.core.engines import RowEngine, spread_positions
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -80,12 +80,9 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Sample:
-    """Labeled samples from which the splits are selected.
+    """Labeled samples from which the splits are selected."""
 
-    Features are in memory, or on the workers of a cluster as `opgd._dask.rows.DaskRows`.
-    """
-
-    X: Any  # (n, p)
+    X: AnyArray  # (n, p)
     codes: IntArray  # (n,), indices into classes
     weights: FloatArray | None  # (n,)
     classes: AnyArray  # (K,)
@@ -141,21 +138,12 @@ class Sample:
             frame = frame_samples(weighted.make_engine())
         return int(frame.basis.shape[1]), frame.n_active
 
-    @property
-    def in_memory(self) -> bool:
-        """Return whether the features are in memory."""
-        return isinstance(self.X, np.ndarray)
-
     def make_engine(
         self, codes: IntArray | None = None, weights: FloatArray | None = None
-    ) -> Engine:
+    ) -> RowEngine:
         """Return an engine for the samples, with other codes or weights if these are given."""
         codes = self.codes if codes is None else codes
-        weights = self.weights if weights is None else weights
-        if self.in_memory:
-            return RowEngine(self.X, codes, weights)
-        engine: Engine = self.X.make_engine(codes, weights)
-        return engine
+        return RowEngine(self.X, codes, self.weights if weights is None else weights)
 
     def thin(self, most: int) -> tuple["Sample", IntArray]:
         """Return at most `most` samples, spread over all of them, and their positions."""
@@ -175,10 +163,6 @@ def make_folds(
     if sample.weights is not None:
         sample = replace(sample, weights=scale_to_counts(sample.weights))
     held_out = [sample.positions(test) for _, test in splits]
-    if not sample.in_memory:
-        n_train = sum(len(sample.positions(train)) for train, _ in splits)
-        n_kept = len(sample.X) + n_train + sum(map(len, held_out))
-        sample = replace(sample, X=sample.X.plan_selections(n_kept))
     n_times = np.bincount(np.concatenate(held_out), minlength=len(sample.X))
     weights = np.ones(len(sample.X)) if sample.weights is None else sample.weights
     n_total = float(weights[n_times > 0].sum())
@@ -188,10 +172,7 @@ def make_folds(
 def try_models(
     fold: "Fold", setting: Setting, counts: Sequence[int], initial: AnyArray | None
 ) -> list[Outcome]:
-    """Evaluate models on a fold, which is prepared again each time if its samples are many.
-
-    Samples on a cluster are not copied to this process and need not be prepared again.
-    """
+    """Evaluate models on a fold, which is prepared again each time if its samples are many."""
     if fold.is_large:
         fold = replace(fold)
     return fold.try_models(setting, counts, initial)
@@ -242,7 +223,7 @@ class Fold:
     @property
     def is_large(self) -> bool:
         """Return whether the samples are too many to be kept prepared, for all folds."""
-        return self.sample.in_memory and self.sample.X.size > MAX_PREPARED_CELLS
+        return self.sample.X.size > MAX_PREPARED_CELLS
 
     @cached_property
     def present(self) -> IntArray:
@@ -260,7 +241,7 @@ class Fold:
         return replace(prepared, order=self.feature_order)
 
     @cached_property
-    def test_engine(self) -> Engine:
+    def test_engine(self) -> RowEngine:
         """Held-out samples with their weights, in as few blocks as possible."""
         engine = self.test.make_engine(weights=self.test_weights)
         return engine.with_block_rows(engine.n_samples)

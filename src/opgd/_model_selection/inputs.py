@@ -1,5 +1,6 @@
 """Inputs of a selection: labels, splits, and values of hyperparameters to try."""
 
+import math
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any
@@ -10,18 +11,20 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from opgd._dask.lazy import compute_eagerly
 from opgd._model_selection.folds import Sample
 from opgd._utils.labels import (
-    check_n_classes,
     check_no_missing,
     encode_classes,
     make_split_labels,
     to_label_array,
 )
+from opgd._utils.validation import check_sample_weight, check_seed
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
 MAX_FULL_GRID = 12
 DENSE_COUNTS = 6
 COUNT_RATIO = 1.5
+MAX_DRAWN = 100_000
+"""Number of samples of Dask input on which models are selected."""
 MANY_VALUES, FEW_SAMPLES = 20, 10
 """More different numbers than this, with fewer samples each, look like a numeric target."""
 
@@ -86,28 +89,39 @@ def make_sample(
     return Sample(X, codes, weights, classes, metadata["score"]), metadata["split"]
 
 
-def make_lazy_sample(
-    lazy: Any, routed: dict[str, dict[str, Any]], *, drop_unweighted: bool
-) -> tuple[Sample, dict[str, Any]]:
-    """Return the same as `make_sample` for samples on a Dask cluster, a `LazyRows`.
+def draw_samples(
+    X: Any, y: Any, params: dict[str, Any], cv: Any, random_state: Any
+) -> tuple[Any, AnyArray, dict[str, Any]]:
+    """Load at most about `MAX_DRAWN` samples of Dask input, with their labels and metadata.
 
-    Only labels and weights are collected in this process.
+    They are drawn among samples of positive weight, equally likely in each class, so that every
+    class has its share of them and at least one. Fewer samples are all loaded.
     """
-    from opgd._dask.rows import DaskRows, collect_labels
+    from opgd._dask.inputs import count_rows, load_rows
 
-    n_samples, engine = sum(lazy.lengths), lazy.engine
-    metadata = _check_metadata(routed["split"], n_samples)
-    if engine.n_samples < n_samples:
-        if not drop_unweighted:
+    labels, lengths = to_label_array(y), count_rows(X)
+    n_samples = int(lengths.sum())
+    if len(labels) != n_samples:
+        raise ValueError(f"X has {n_samples} samples, but y has {len(labels)}.")
+    weights = check_sample_weight(compute_eagerly(params["sample_weight"]), labels)
+    metadata = _check_metadata(params | {"sample_weight": weights}, n_samples)
+    positions = np.arange(n_samples)
+    if n_samples > MAX_DRAWN:
+        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
             raise ValueError(
-                "With Dask input, samples of weight 0 need an int or a float as cv; drop these "
-                "samples to use other splits."
+                f"With more than {MAX_DRAWN} samples of Dask input, cv must be a number or a "
+                "splitter, since models are selected on some of the samples."
             )
-        metadata = {}  # stratified splits do not use any
-    codes, weights = collect_labels(engine)
-    check_n_classes(len(lazy.classes), len(codes))
-    check_classes(lazy.classes, codes)
-    return Sample(DaskRows.from_engine(engine), codes, weights, lazy.classes), metadata
+        used = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
+        codes, present = encode_classes(labels, used)[1], np.flatnonzero(used)
+        share = min(MAX_DRAWN / len(present), 1.0)
+        seed = 0 if random_state is None else check_seed(random_state).randint(2**31 - 1)
+        rng = np.random.default_rng(seed)
+        members = [present[codes == k] for k in range(codes.max() + 1)]
+        drawn = [rng.choice(m, math.ceil(share * len(m)), replace=False) for m in members]
+        positions = np.sort(np.concatenate(drawn))
+    params = params | {name: values[positions] for name, values in metadata.items()}
+    return load_rows(X, lengths, positions), labels[positions], params
 
 
 def _check_metadata(values: dict[str, Any], n_samples: int) -> dict[str, AnyArray]:

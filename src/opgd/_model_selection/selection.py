@@ -35,7 +35,7 @@ class Selection:
     given : values of hyperparameters to try in all combinations
     list_counts : returns the numbers of components to try, from the number of dimensions
     tries_ends : whether LDA and RDA are candidates
-    n_jobs : number of processes; evaluations on a cluster follow one another
+    n_jobs : number of processes
     on_step : called after every evaluation of a path of models on a split
     bar : shows the progress
     """
@@ -169,8 +169,6 @@ class Selection:
 
         These are folds that are sent to other processes, and those with many samples.
         """
-        if not self.sample.in_memory:
-            return
         n_jobs = effective_n_jobs(self.n_jobs)
         if n_jobs > 1 or self.folds[0].is_large:
             orders = Parallel(n_jobs)(delayed(order_features)(fold) for fold in self.folds)
@@ -198,8 +196,7 @@ class Selection:
 
     def _run(self, requests: list[Request], which: Sequence[int]) -> list[list[list[Outcome]]]:
         tasks = [(request, i) for request in requests for i in which]
-        n_jobs = self.n_jobs if self.sample.in_memory else None
-        paths = Parallel(n_jobs=n_jobs, return_as="generator")(
+        paths = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(try_models)(self.folds[i], request.setting, request.counts, request.start(i))
             for request, i in tasks
         )
