@@ -120,10 +120,11 @@ def here(size: Size) -> Reference:
 @contextmanager
 def cluster(memory_limit: Any, n_workers: int = N_WORKERS) -> Iterator[Any]:
     """Workers of one thread each, which only this machine can reach."""
-    from opgd.dask import local_client
+    from distributed import Client
 
-    with local_client(
-        n_workers, memory_limit=memory_limit, silence_logs=logging.CRITICAL
+    settings = {"host": "127.0.0.1", "threads_per_worker": 1, "dashboard_address": None}
+    with Client(
+        n_workers=n_workers, memory_limit=memory_limit, silence_logs=logging.CRITICAL, **settings
     ) as client:
         yield client
 

@@ -36,7 +36,6 @@ GUIDE = {
     "opgd.to_onnx": ["deployment"],
     "opgd.open_table": ["large_data"],
     "opgd.files": ["large_data"],
-    "opgd.dask": ["large_data"],
 }
 """Pages of the guide by name, or by module for names that are not listed."""
 

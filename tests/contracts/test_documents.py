@@ -224,9 +224,7 @@ def test_the_map_of_the_paper_names_what_exists():
     assert checked
 
 
-@pytest.mark.parametrize(
-    "module", ["", ".baselines", ".dask", ".decisions", ".model_file", ".plotting"]
-)
+@pytest.mark.parametrize("module", ["", ".baselines", ".decisions", ".model_file", ".plotting"])
 def test_api_page_has_every_public_name(module):
     page = (ROOT / "docs" / "api.md").read_text("utf-8")
     assert f".. currentmodule:: opgd{module}\n" in page
