@@ -12,13 +12,14 @@ from opgd._fit.initialization import convert_components
 from opgd._fit.normal_form import describe_gaussians
 from opgd._fit.problem import Prepared, Problem, frame_samples, pose, prepare
 from opgd._fit.subclasses import check_n_subclasses
-from opgd._model_selection.evaluation import ClassPredictor, Evaluator
 from opgd._model_selection.path import Setting, count_parameters, model_directions
-from opgd._model_selection.scores import METRICS
+from opgd._model_selection.scores import FACTORED, METRICS
 from opgd._utils.blas import one_blas_thread
 from opgd._utils.validation import weigh_by_class
 from opgd.classifier import OPGDClassifier
+from opgd.core.calibration import brier_scores, compute_losses, raw_loss
 from opgd.core.engines import RowEngine, spread_positions
+from opgd.core.fitted import FittedProjection
 from opgd.core.moments import scale_to_counts
 from opgd.core.types import AnyArray, FloatArray, IntArray
 
@@ -241,12 +242,6 @@ class Fold:
         return replace(prepared, order=self.feature_order)
 
     @cached_property
-    def test_engine(self) -> RowEngine:
-        """Held-out samples with their weights, in as few blocks as possible."""
-        engine = self.test.make_engine(weights=self.test_weights)
-        return engine.with_block_rows(engine.n_samples)
-
-    @cached_property
     def test_weights(self) -> FloatArray:
         """Weights of the held-out samples, divided by how often they are held out."""
         weights = np.ones(len(self.test.X)) if self.test.weights is None else self.test.weights
@@ -300,22 +295,19 @@ class Fold:
                 if outcome.components is None
                 else problem.coordinates.directions(outcome.components)
             )
-            predictor = ClassPredictor(
-                problem.project(directions), self.present, len(self.sample.classes)
-            )
+            projection = problem.project(directions)
             test, which = self.test.thin(MAX_COLLECTED)
             train, _ = self.train.thin(MAX_COLLECTED)
-            engine = self.test_engine if test is self.test else test.make_engine()
             factor = len(self.test.X) / len(which)
             return Predictions(
-                np.concatenate(engine.sum(predictor.list_log_joints)),
-                np.concatenate(engine.sum(predictor.list_distances)),
+                self._log_joint(projection, test),
+                projection.nearest_distances(test.X),
                 test.codes,
                 factor * self.test_weights[which],
                 factor * self.unfactored_weights[which],
                 self.priors[test.codes],
                 len(self.test.X),
-                np.concatenate(train.make_engine().sum(predictor.list_distances)),
+                projection.nearest_distances(train.X),
                 len(self.train.X),
             )
 
@@ -334,25 +326,23 @@ class Fold:
             ridge=setting.ridge,
         )
 
+    def _log_joint(self, projection: FittedProjection, sample: Sample) -> FloatArray:
+        """Return the log joints of all classes, (n, K); the density of absent ones is zero."""
+        log_joint = np.full((len(sample.X), len(self.sample.classes)), -np.inf)
+        log_joint[:, self.present] = projection.class_log_joint(sample.X)
+        return log_joint
+
     def _evaluate(
         self, problem: Problem, directions: FloatArray, setting: Setting, count: int
     ) -> Outcome:
         """Return the results of the model of a setting with these directions."""
-        evaluate = Evaluator(
-            problem.project(directions),
-            self.present,
-            len(self.sample.classes),
-            self.priors,
-            self.n_total,
-            self.metric,
-            self.sample.class_factors,
-            with_brier=setting.n_features is not None,
-        )
-        sums = self.test_engine.sum(evaluate)
-        wrong = np.concatenate(sums.wrong)
+        log_joint = self._log_joint(problem.project(directions), self.test)
+        codes, weights = self.test.codes, self.test_weights
+        wrong = np.argmax(log_joint, axis=1) != codes
         failure = ""
         if self.scorer is None:
-            score = METRICS[self.metric].finish(sums.score)
+            counts = weights if self.metric in FACTORED else self.unfactored_weights
+            score = METRICS[self.metric](log_joint, codes, counts)
         else:
             model = self._build_classifier(problem, directions, setting)
             score, failure = self._score_with(self.scorer, model)
@@ -364,12 +354,12 @@ class Fold:
             len(problem.gaussian_classes),
             count_parameters(problem, setting, len(directions)),
             score,
-            float(np.average(wrong, weights=self.test_weights)),
+            float(np.average(wrong, weights=weights)),
             wrong,
-            np.concatenate([np.empty(0), *sums.brier]),
-            sums.losses,
-            sums.raw_loss,
-            self.test_weights,
+            brier_scores(log_joint, codes) if setting.n_features is not None else np.empty(0),
+            compute_losses(log_joint, codes, weights, self.priors[codes], self.n_total),
+            raw_loss(log_joint, codes, weights),
+            weights,
             float(np.sum(1 / self.test_times)),
             None if setting.end == "rda" else components,
             failure,
