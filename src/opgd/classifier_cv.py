@@ -423,7 +423,6 @@ class OPGDClassifierCV(
             n_features=self.n_features_in_,
             # constant features are not selected
             n_varying=len(getattr(self, "feature_order_", range(self.n_features_in_))),
-            n_classes=len(self.classes_),
             n_splits=self.n_splits_,
             corrected_error=self.corrected_error_,
             temperature=self.temperature_,

@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.utils.validation import NotFittedError
 
 from opgd import OPGDClassifierCV, load_model, save_model
+from opgd._model_selection.names import name_model
 from opgd._model_selection.summary import summarize_selection
 from opgd.inspection.estimators import name_fitted_model
 
@@ -26,14 +27,16 @@ def make_summary(errors, counts, best, standard_error=0.01, **more):
     ]
     table = {
         "params": params,
+        "model": [name_model(values, 99, 3) for values in params],
         "mean_test_score": 1 - np.array(errors),
         "std_test_score": np.full(len(errors), standard_error * 2),
         "mean_test_error": np.array(errors),
         "mean_test_calibrated_log_loss": np.array(errors),
         "se_test_error": np.full(len(errors), standard_error),
+        "se_test_log_loss": np.full(len(errors), standard_error),
         "n_parameters": np.array(counts),
     }
-    numbers = {"n_features": 99, "n_varying": 99, "n_classes": 3, "n_splits": 5}
+    numbers = {"n_features": 99, "n_varying": 99, "n_splits": 5}
     numbers |= {"corrected_error": 0.1}
     numbers |= {"temperature": 1.0, "background": 0.0, "calibrated": True, "compares_sizes": False}
     return summarize_selection(table, best, **numbers | more)

@@ -136,15 +136,8 @@ class Sample:
         """Return the rank of the samples with positive weight, and how many features vary."""
         weighted = self.select(slice(None))
         with one_blas_thread():
-            frame = frame_samples(weighted.make_engine())
+            frame = frame_samples(RowEngine(weighted.X, weighted.codes, weighted.weights))
         return int(frame.basis.shape[1]), frame.n_active
-
-    def make_engine(
-        self, codes: IntArray | None = None, weights: FloatArray | None = None
-    ) -> RowEngine:
-        """Return an engine for the samples, with other codes or weights if these are given."""
-        codes = self.codes if codes is None else codes
-        return RowEngine(self.X, codes, self.weights if weights is None else weights)
 
     def thin(self, most: int) -> tuple["Sample", IntArray]:
         """Return at most `most` samples, spread over all of them, and their positions."""
@@ -238,7 +231,8 @@ class Fold:
     def prepared(self) -> Prepared:
         """Moments of the training samples."""
         codes = np.searchsorted(self.present, self.train.codes).astype(np.intp)
-        prepared = prepare(self.train.make_engine(codes), len(self.present))
+        engine = RowEngine(self.train.X, codes, self.train.weights)
+        prepared = prepare(engine, len(self.present))
         return replace(prepared, order=self.feature_order)
 
     @cached_property

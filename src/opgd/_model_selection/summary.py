@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from opgd._model_selection.names import name_model
-
 LEFT = " style='text-align: left'"
 RULE = 'rule="one_se"'
 MAX_ROWS = 12
@@ -190,7 +188,6 @@ def summarize_selection(
     *,
     n_features: int,
     n_varying: int,
-    n_classes: int,
     n_splits: int,
     corrected_error: float,
     temperature: float,
@@ -201,18 +198,17 @@ def summarize_selection(
 ) -> SelectionSummary:
     """Return the summary of a selection from its `cv_results_`.
 
-    Tables of version 0.1.0 have no names and no standard errors; names are then made from the
-    parameters, and standard errors are nan. Only models with the selected number of features are in
-    the table by number of components. If requested numbers of features are compared
-    (`compares_sizes`), ``rule="one_se"`` may select another number, and its model is not known.
+    Only models with the selected number of features are in the table by number of components. If
+    requested numbers of features are compared (`compares_sizes`), ``rule="one_se"`` may select
+    another number, and its model is not known.
     """
     n_models = len(table["params"])
     numbers = [params.get("sparsity") or n_features for params in table["params"]]
     n_used = min(numbers[best], n_features)
-    candidates = _list_candidates(table, n_features, n_classes, calibrated)
+    candidates = _list_candidates(table, calibrated)
     dense = [row for row, n in zip(candidates, numbers, strict=True) if n >= n_varying > n_used]
     table, best = _with_same_features(table, best)
-    candidates = _list_candidates(table, n_features, n_classes, calibrated)
+    candidates = _list_candidates(table, calibrated)
     selected = candidates[best]
     lowest: dict[int, Candidate] = {}
     for row in candidates:
@@ -255,7 +251,7 @@ def _select_one_se(
     table: Mapping[str, Any], candidates: list[Candidate], n_splits: int
 ) -> Candidate | None:
     """Return the model with the fewest parameters within one standard error of the best score."""
-    if n_splits < 2 or "n_parameters" not in table:
+    if n_splits < 2:
         return None
     scores = np.where(np.isfinite(table["mean_test_score"]), table["mean_test_score"], -np.inf)
     losses = np.array([row.log_loss for row in candidates])
@@ -266,23 +262,14 @@ def _select_one_se(
     return candidates[min(near, key=lambda i: int(table["n_parameters"][i]))]
 
 
-def _list_candidates(
-    table: Mapping[str, Any], n_features: int, n_classes: int, calibrated: bool
-) -> list[Candidate]:
-    params = table["params"]
-    nothing = np.full(len(params), np.nan)
-    names = table.get("model")
-    if names is None:
-        names = [name_model(values, n_features, n_classes) for values in params]
-    errors = table.get("mean_test_error", 1 - np.asarray(table["mean_test_score"]))
-    losses = table.get(f"mean_test_{'calibrated_' if calibrated else ''}log_loss", nothing)
+def _list_candidates(table: Mapping[str, Any], calibrated: bool) -> list[Candidate]:
     columns = zip(
-        names,
-        params,
-        errors,
-        table.get("se_test_error", nothing),
-        losses,
-        table.get("se_test_log_loss", nothing),
+        table["model"],
+        table["params"],
+        table["mean_test_error"],
+        table["se_test_error"],
+        table[f"mean_test_{'calibrated_' if calibrated else ''}log_loss"],
+        table["se_test_log_loss"],
         strict=True,
     )
     return [

@@ -239,8 +239,6 @@ class RowEngine(Engine):
     subtract : bool
         Whether to subtract `center` from a copy of each block. This is needed where products of
         the rows would lose digits: in float32, or far from the origin.
-    double : bool
-        Whether to convert blocks to float64, whatever the dtype of the rows.
     n_threads : int
         Number of threads. Results are added in the order of the rows, so they are identical for
         any number of threads.
@@ -258,7 +256,6 @@ class RowEngine(Engine):
         *,
         center: FloatArray | None = None,
         subtract: bool = False,
-        double: bool = False,
         n_threads: int = 1,
         block_rows: int | None = None,
         first_row: int = 0,
@@ -270,7 +267,7 @@ class RowEngine(Engine):
         self.center = np.zeros(self.n_features) if center is None else center
         self.subtract = subtract or X.dtype != np.float64
         self.block_rows = block_rows or choose_block_rows(self.n_features)
-        self.double, self.first_row = double, first_row
+        self.first_row = first_row
         self.n_threads = max(1, min(n_threads, -(-self.n_samples // self.block_rows)))
         self._workspaces = [Workspace() for _ in range(self.n_threads)]
 
@@ -302,7 +299,6 @@ class RowEngine(Engine):
             weights,
             center=self.center,
             subtract=self.subtract,
-            double=self.double,
             n_threads=self.n_threads,
             gaps=gaps,
         )
@@ -363,7 +359,6 @@ class RowEngine(Engine):
             self.weights,
             center=center,
             subtract=subtract,
-            double=self.double,
             n_threads=self.n_threads,
             block_rows=block_rows,
             first_row=self.first_row,
@@ -385,10 +380,11 @@ class RowEngine(Engine):
             gaps = self.gaps.slice_rows(rows)
             X = _fill_copy(X, gaps, workspace)
         if self.subtract:
-            dtype = np.dtype(np.float64) if self.double else self.X.dtype
-            origin = self.center.astype(dtype)
+            origin = self.center.astype(self.X.dtype)
             with np.errstate(over="ignore", invalid="ignore"):  # `locate_columns` checks for it
-                X = np.subtract(X, origin, out=workspace.array("rows", *X.shape, dtype=dtype))
+                X = np.subtract(
+                    X, origin, out=workspace.array("rows", *X.shape, dtype=self.X.dtype)
+                )
             rest = self.center - origin
         weights = None if self.weights is None else self.weights[rows]
         among_all = slice(self.first_row + rows.start, self.first_row + rows.stop)
