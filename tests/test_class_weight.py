@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import get_scorer, make_scorer, recall_score
 from sklearn.model_selection import TunedThresholdClassifierCV
 
-from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV, load_model, save_model
+from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd.decisions import mean_cost
 
 QUICK = {"shrinkage": 0.1, "ridge": 0.05, "n_subclasses": 1, "covariance_type": "diag", "cv": 3}
@@ -79,13 +79,6 @@ def test_costs_with_class_weight_warn(rare):
     with pytest.warns(DataWarning, match="costs are combined with class_weight"):
         model.predict(X, costs={("malignant", "benign"): 5})
     model.predict(X, [0.9, 0.1], costs={("malignant", "benign"): 5})
-
-
-def test_model_files_keep_class_weights(rare, tmp_path):
-    pytest.importorskip("skops")
-    model = OPGDClassifier(class_weight={"malignant": 4}).fit(*rare)
-    save_model(model, tmp_path / "model")
-    assert load_model(tmp_path / "model").class_weight == {"malignant": 4}
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"malignant": 4}])

@@ -20,12 +20,9 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
     train_test_split,
 )
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDClassifierCV
 from opgd._fit.problem import pose, prepare
-from opgd._model_selection.inputs import thin_counts
 from opgd._model_selection.path import grow_path
 from opgd.core.engines import RowEngine
 
@@ -45,15 +42,6 @@ def cancer():
 
 
 # --- what is tried ----------------------------------------------------------------------------
-
-
-def test_counts_are_dense_first_and_end_at_the_most():
-    assert thin_counts(4) == [1, 2, 3, 4]
-    assert thin_counts(12) == list(range(1, 13))
-    assert thin_counts(13) == [1, 2, 3, 4, 5, 6, 9, 13]
-    counts = thin_counts(500)
-    assert counts[-1] == 500
-    assert len(counts) < 25
 
 
 def test_the_estimated_ridge_is_one_of_the_candidates(wine):
@@ -147,13 +135,6 @@ def test_fewer_components_than_requested_are_reported(cancer):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         OPGDClassifierCV(n_components=[1, 3], sparsity=2, n_subclasses=1, cv=3).fit(X, y)
-
-
-def test_errors_on_the_order_of_features_name_sparsity(cancer):
-    X, y = cancer
-    model = OPGDClassifierCV(sparsity=0, n_subclasses=1, cv=3).fit(X, y)
-    with pytest.raises(AttributeError, match="all features are used; pass sparsity='auto'"):
-        _ = model.feature_order_
 
 
 def test_small_classes_get_fewer_gaussians(rng):
@@ -348,23 +329,6 @@ def test_groups_stay_together(rng):
         OPGDClassifierCV(**SMALL).fit(X, y, groups=[1, 2, 3])
 
 
-def test_groups_and_weights_are_routed(wine):
-    X, y = wine
-    groups = np.arange(len(y)) % 6
-    weights = np.linspace(0.5, 2, len(y))
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = OPGDClassifierCV(**SMALL | {"cv": GroupKFold(3)})
-        model = model.set_fit_request(sample_weight=True, groups=True)
-        pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model)
-        pipeline.fit(X, y, sample_weight=weights, groups=groups)
-    direct = OPGDClassifierCV(**SMALL | {"cv": GroupKFold(3)})
-    direct.fit(StandardScaler().fit_transform(X), y, sample_weight=weights, groups=groups)
-    assert pipeline[-1].best_params_ == direct.best_params_
-    np.testing.assert_allclose(pipeline.predict_proba(X), direct.predict_proba(
-        StandardScaler().fit_transform(X)
-    ))  # fmt: skip
-
-
 def test_works_inside_other_estimators(wine):
     X, y = wine
     model = OPGDClassifierCV(**SMALL)
@@ -404,20 +368,6 @@ def test_more_columns_than_rows_can_be_chosen_for(rng):
     assert model.score(X, y) > 0.9
 
 
-def test_what_is_odd_about_the_data_is_said_once(wine):
-    X, y = np.column_stack([wine[0], np.ones(178)]), wine[1]
-    with pytest.warns(DataWarning, match="constant") as caught:
-        OPGDClassifierCV(**SMALL).fit(X, y)
-    assert len(caught) == 1
-
-
-def test_a_value_given_twice_is_tried_once(wine):
-    once = OPGDClassifierCV(**SMALL | {"shrinkage": (0.1,)}).fit(*wine)
-    twice = OPGDClassifierCV(**SMALL | {"shrinkage": (0.1, 0.1)}).fit(*wine)
-    assert once.best_params_ == twice.best_params_
-    assert len(once.cv_results_["params"]) == len(twice.cv_results_["params"])
-
-
 def test_a_split_that_ends_early_does_not_end_the_others(rng):
     X, y = make_classification(
         200, 20, n_informative=6, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=3
@@ -443,19 +393,6 @@ def test_more_axes_than_dimensions_are_cut(wine):
     model = OPGDClassifierCV(14, shrinkage=0, ridge=0, cv=3).fit(X, y)
     assert model.n_components_ == 13
     assert any(own["covariance_type"] == "full" for own in model.cv_results_["params"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"ridge": ()}, "ridge is empty"),
-        ({"n_components": []}, "n_components is empty"),
-        ({"cv": []}, "cv yielded no splits"),
-    ],
-)
-def test_nothing_to_try_is_said(arguments, message, wine):
-    with pytest.raises(ValueError, match=message):
-        OPGDClassifierCV(**SMALL | arguments).fit(*wine)
 
 
 def test_given_splits_may_be_lists_masks_or_fixed_with_weights(wine):
@@ -531,19 +468,6 @@ def test_callbacks_count_the_paths(wine):
     assert monitor.get_logs() is not None  # raises where nothing was scored
 
 
-def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
-    model = OPGDClassifierCV(**SMALL).fit(*wine)
-    before = dict(vars(model))
-
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("opgd._model_selection.selection.try_models", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(*load_iris(return_X_y=True))
-    assert vars(model) == before
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -586,17 +510,6 @@ def test_metadata_are_routed_to_splitter_and_scorer(wine):
             model.fit(X, y, groups=groups, prices=np.ones(len(y)))
     with pytest.raises(TypeError, match="enable_metadata_routing=True"):
         OPGDClassifierCV(**SMALL).fit(X, y, costs=np.ones(len(y)))
-
-
-def test_labels_that_are_probably_something_else_are_named(rng):
-    X = rng.normal(size=(120, 3))
-    with pytest.raises(ValueError, match=r"only one class \(7\).*column of labels"):
-        OPGDClassifierCV().fit(X, np.full(120, 7))
-    with pytest.raises(ValueError, match=r"No class has .* folds \(5\): y has 60 classes"):
-        OPGDClassifierCV().fit(X, np.repeat([f"id {i}" for i in range(60)], 2))
-    counts = np.repeat(np.arange(24), 5)
-    with pytest.warns(DataWarning, match="24 different numbers in 120 samples.* regressor"):
-        OPGDClassifierCV(1, **PAPER).fit(X, counts)
 
 
 def test_order_of_the_splits_does_not_matter(cancer):

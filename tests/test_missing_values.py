@@ -1,11 +1,8 @@
 """Missing values in X, for every estimator that accepts them."""
 
 import functools
-import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
@@ -21,12 +18,8 @@ from opgd import (
     OPGDClassifierCV,
     OPGDMixture,
     OPGDSemiSupervised,
-    load_model,
-    save_model,
-    write_report,
 )
 from opgd.baselines import (
-    MixtureDiscriminantAnalysis,
     ReducedRankLDA,
     RegularizedDiscriminantAnalysis,
 )
@@ -73,11 +66,6 @@ def answers(model, X):
     return {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
 
 
-def assert_same(first, second):
-    for name, values in first.items():
-        np.testing.assert_array_equal(values, second[name], err_msg=name)
-
-
 @each_estimator
 def test_results_are_finite_and_good(estimator, incomplete):
     X, y = incomplete
@@ -104,21 +92,6 @@ def test_an_incomplete_sample_changes_no_complete_one(estimator, wine, incomplet
         np.testing.assert_allclose(values, both[name][: len(X)], rtol=1e-9, err_msg=name)
 
 
-def test_complete_tables_never_reach_the_code_for_missing_values(wine, monkeypatch):
-    X, y = wine
-    expected = [answers(fit_once(estimator, 0.0), X) for estimator in ESTIMATORS]
-
-    def fail(*_, **__):
-        raise AssertionError("code for missing values was called")
-
-    for name in ("find_gaps", "solve_gaps"):
-        monkeypatch.setattr(f"opgd.core.gaps.{name}", fail)
-        monkeypatch.setattr(f"opgd.core.marginal.{name}", fail)
-    monkeypatch.setattr("opgd.core.engines.find_gaps", fail)
-    for estimator, before in zip(ESTIMATORS, expected, strict=True):
-        assert_same(before, answers(clone(estimator).fit(X, y), X))
-
-
 @each_estimator
 def test_infinity_is_refused(estimator, wine):
     X, y = wine
@@ -128,41 +101,6 @@ def test_infinity_is_refused(estimator, wine):
         clone(estimator).fit(broken, y)
     with pytest.raises(ValueError, match="contains infinity in column 2, first in row 5"):
         fit_once(estimator, 0.0).predict(broken)
-
-
-@each_estimator
-def test_tag_is_set(estimator):
-    assert get_tags(estimator).input_tags.allow_nan
-    assert not get_tags(MixtureDiscriminantAnalysis()).input_tags.allow_nan
-
-
-def test_other_estimators_say_what_to_do(incomplete):
-    X, y = incomplete
-    with pytest.raises(ValueError, match="for example with SimpleImputer"):
-        MixtureDiscriminantAnalysis().fit(X, y)
-
-
-def containers(X):
-    columns = [f"x{j}" for j in range(X.shape[1])]
-    frame = pd.DataFrame(X, columns=columns)
-    objects = frame.astype(object).where(frame.notna(), None)
-    return {
-        "pandas": frame,
-        "None": objects,
-        "pd.NA": frame.astype("Float64"),
-        "polars": pl.DataFrame(dict(zip(columns, X.T.tolist(), strict=True))).fill_nan(None),
-        "masked": np.ma.masked_invalid(X),
-        "lists": [[None if np.isnan(x) else x for x in row] for row in X.tolist()],
-    }
-
-
-@pytest.mark.parametrize("kind", ["pandas", "None", "pd.NA", "polars", "masked", "lists"])
-def test_containers_of_missing_values_agree(incomplete, kind):
-    X, y = incomplete
-    table = containers(X)[kind]
-    expected = OPGDClassifier(2).fit(X, y).predict_proba(X)
-    found = OPGDClassifier(2).fit(table, y).predict_proba(table)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @each_estimator
@@ -231,25 +169,6 @@ def test_threads_memory_maps_and_single_precision_agree(incomplete, tmp_path):
     np.testing.assert_allclose(single, expected, atol=1e-2)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_tables_that_are_not_copied_agree_with_those_that_are(incomplete, monkeypatch):
-    X, y = incomplete
-    expected = OPGDClassifier(2).fit(X, y)
-    monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
-    found = OPGDClassifier(2).fit(X, y)
-    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-4)
-
-
-@each_estimator
-def test_stored_models_give_identical_answers(estimator, incomplete, tmp_path):
-    X, _ = incomplete
-    model = fit_once(estimator)
-    save_model(model, tmp_path / "model.opgd")
-    expected = answers(model, X)
-    assert_same(expected, answers(load_model(tmp_path / "model.opgd"), X))
-    assert_same(expected, answers(pickle.loads(pickle.dumps(model)), X))
-
-
 def test_cross_validated_accuracy_beats_imputation_by_medians(incomplete):
     X, y = incomplete
     native = cross_val_score(OPGDClassifier(), X, y).mean()
@@ -316,20 +235,6 @@ def test_rda_without_values_has_the_priors_where_samples_span_a_subspace(rng):
     assert model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("estimator", [OPGDClassifier(2), OPGDMixture(3, random_state=0)], ids=str)
-def test_plots_and_reports_accept_missing_values(estimator, incomplete, tmp_path):
-    pytest.importorskip("matplotlib").use("Agg")
-    plotting = pytest.importorskip("opgd.plotting")
-    X, y = incomplete
-    model = clone(estimator).fit(X, y)
-    plotting.ProjectionDisplay.from_estimator(model, X, y)
-    plotting.PairsDisplay.from_estimator(model, X, y)
-    correlations = plotting.LoadingsDisplay.from_estimator(model, X).correlations
-    assert np.all(np.abs(correlations) <= 1)
-    write_report(model, X, y, path=tmp_path / "report.html")
-    assert (tmp_path / "report.html").stat().st_size > 10_000
-
-
 def test_completed_samples_are_conditional_means(wine, incomplete):
     X, y = wine
     model = OPGDClassifier(2).fit(X, y)
@@ -362,19 +267,6 @@ def test_the_number_of_clusters_is_selected_by_observed_values(incomplete):
     bic, first_bic = (model.selection_[name][alone][0] for name in ("bic", "first_bic"))
     assert bic == pytest.approx(first_bic, rel=2e-3)  # both densities are one Gaussian
     assert model.bic(X) == pytest.approx(model.selection_["bic"][2], rel=1e-6)
-
-
-def test_profiles_are_means_of_observed_values(incomplete):
-    X, _ = incomplete
-    model = fit_once(ESTIMATORS[3])
-    for profile in model.profiles(X):
-        members, others = X[model.labels_ == profile.cluster], X[model.labels_ != profile.cluster]
-        np.testing.assert_allclose(profile.means, np.nanmean(members, axis=0))
-        pooled = np.nansum((members - profile.means) ** 2, axis=0)
-        pooled += np.nansum((others - np.nanmean(others, axis=0)) ** 2, axis=0)
-        deviations = np.sqrt(pooled / np.sum(~np.isnan(X), axis=0))
-        expected = (profile.means - np.nanmean(others, axis=0)) / deviations
-        np.testing.assert_allclose(profile.differences, expected)
 
 
 def test_few_distinct_values_are_counted_among_observed_ones(wine, incomplete):

@@ -1,6 +1,5 @@
 """What OPGDMixture promises: the paper's numbers, invariances, a density, starts, manners."""
 
-import copy
 import functools
 import inspect
 import json
@@ -14,20 +13,17 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from opgd import DataWarning, OPGDClassifier, OPGDMixture, load_model, save_model
-from opgd._fit.cluster_numbers import confusion_rates, doubt_selection
+from opgd import DataWarning, OPGDClassifier, OPGDMixture
 from opgd._fit.refinement import pose_mixture
 from opgd.core.coordinates import make_frame
 from opgd.core.engines import RowEngine
 from opgd.core.moments import Moments
-from opgd.core.objective import Objective
 from tests.test_classifier import invertible
 
 SLOW = pytest.mark.slow
@@ -280,17 +276,6 @@ def test_row_order_and_units_do_not_change_a_start(name, init, load, rng):
 
 
 @pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
-def test_row_order_does_not_matter_where_rows_have_weights(init, wine, rng):
-    X, _ = wine
-    weights, order = rng.uniform(0.2, 3, len(X)), rng.permutation(len(X))
-    model = OPGDMixture(3, init=init, random_state=0)
-    expected = clone(model).fit(X, sample_weight=weights)
-    shuffled = clone(model).fit(X[order], sample_weight=weights[order])
-    assert same_partition(shuffled.labels_, expected.labels_[order])
-    assert shuffled.log_likelihood_ == pytest.approx(expected.log_likelihood_, rel=1e-6)
-
-
-@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
 def test_weight_two_is_the_row_twice(init, wine, rng):
     X, _ = wine
     counts = rng.integers(1, 4, len(X))
@@ -327,27 +312,6 @@ def test_weights_may_have_any_sum(size, wine):
     assert np.array_equal(model.labels_, plain.labels_)
     assert model.log_likelihood_ == pytest.approx(size * plain.log_likelihood_, rel=1e-6)
     assert model.selection_["bic"] == pytest.approx(plain.selection_["bic"], rel=1e-6)
-
-
-def test_threads_and_blocks_agree(load, monkeypatch):
-    X = load("vowel")[0][::2]
-    model = OPGDMixture(3, random_state=0, n_rounds=2)
-    one = clone(model).fit(X)
-    monkeypatch.setattr("opgd.core.engines.MAX_BLOCK_CELLS", 1)
-    for n_jobs in (None, 2):
-        other = clone(model).set_params(n_jobs=n_jobs).fit(X)
-        assert np.array_equal(other.labels_, one.labels_)
-        assert other.log_likelihood_ == pytest.approx(one.log_likelihood_, rel=1e-6)
-
-
-def test_rows_sphered_once_or_block_by_block(wine, monkeypatch):
-    X, _ = wine
-    model = OPGDMixture(3, random_state=0, n_rounds=2)
-    kept = clone(model).fit(X)
-    monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
-    mapped = clone(model).fit(X)
-    assert np.array_equal(mapped.labels_, kept.labels_)
-    assert mapped.log_likelihood_ == pytest.approx(kept.log_likelihood_, rel=1e-6)
 
 
 def test_same_random_state_gives_the_same_bits(load):
@@ -571,51 +535,6 @@ def test_a_tiny_cluster_is_doubted(kind, merge, rng):
     assert np.sum(model.labels_ == 2) == 3
 
 
-def test_a_tiny_cluster_of_a_given_number_is_doubted(rng):
-    X, _ = clouds(rng, 2, sizes=150, n_features=3)
-    X[:3] = 100.0
-    with pytest.warns(DataWarning, match=r"less than 2% of the samples .* 2 \(3\)"):
-        OPGDMixture(3, random_state=0).fit(X)
-
-
-@pytest.mark.parametrize("parameters", [{"merge": 3}, {"noise": True}])
-def test_the_largest_number_is_doubted_with_options(parameters, rng):
-    X, _ = clouds(rng, 5)
-    with pytest.warns(DataWarning, match="number of clusters, 3, is the largest"):
-        OPGDMixture((2, 3), random_state=0, **parameters).fit(X)
-
-
-def test_numbers_about_as_good_are_named():
-    selection = {"n_clusters": np.array([1, 2, 3]), "selected_by": np.array([50.0, 10.0, 12.0])}
-    selection["smallest"] = np.array([1.0, 0.5, 0.2])
-    notes = doubt_selection(selection, np.array([50, 50]), np.eye(2))
-    assert notes == ["3 clusters are about as good as 2; see selection_"]
-
-
-def test_tiny_and_overlapping_clusters_are_named():
-    selection = {"n_clusters": np.array([1, 3, 4]), "selected_by": np.array([50.0, 10.0, 80.0])}
-    selection["smallest"] = np.array([1.0, 0.02, 0.01])
-    rates = np.array([[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
-    tiny, overlapping = doubt_selection(selection, np.array([60, 60, 1]), rates)
-    assert "sizes): 2 (1)" in tiny
-    assert overlapping.endswith("may be one: 0 and 1")
-
-
-def test_confusion_rates_are_those_of_samples_of_the_mixture(rng, monkeypatch):
-    X = rng.normal(size=(600, 2))
-    X[300:, 0] += 2.5
-    model = OPGDMixture(2, random_state=0)
-    recorded = []
-    monkeypatch.setattr(
-        "opgd.mixture.warn_about_mixture", lambda *given, **_: recorded.append(given)
-    )
-    model.fit(X)
-    rows, labels = model.sample(20_000)
-    rates = confusion_rates(recorded[0][0].fit.refined, recorded[0][1].labels)
-    expected = np.mean(model.predict(rows) != labels)
-    assert model.weights_ @ (1 - np.diag(rates)) == pytest.approx(expected, abs=0.02)
-
-
 def add_outliers(X, share, rng):
     """Replace a share of the samples by uniform ones; return samples, and which are replaced."""
     outlying = rng.uniform(size=len(X)) < share
@@ -691,16 +610,6 @@ def test_binary_features_do_not_make_samples_noise(rng):
 def test_fits_without_samples_that_are_not_noise_are_refused(rng):
     with pytest.raises(ValueError, match="50 of 50 samples are more probably noise"):
         OPGDMixture(2, noise=1.0).fit(rng.normal(size=(50, 2)))
-
-
-def test_noise_is_kept_in_model_files(rng, tmp_path):
-    X, _ = add_outliers(clouds(rng, 2)[0], 0.1, rng)
-    model = OPGDMixture(2, noise=True, random_state=0).fit(X)
-    save_model(model, tmp_path / "noise.opgd")
-    loaded = load_model(tmp_path / "noise.opgd")
-    assert np.any(model.labels_ == -1)
-    assert np.array_equal(loaded.predict(X), model.labels_)
-    np.testing.assert_array_equal(loaded.score_samples(X), model.score_samples(X))
 
 
 def test_a_given_share_of_noise_is_used(rng):
@@ -792,22 +701,6 @@ def test_representatives_are_typical_samples_of_their_cluster(wine):
         assert np.all(typicality[profile.representatives] > 0.5)
 
 
-@IGNORE_DATA
-def test_profiles_leave_noise_out(rng):
-    X, _ = add_outliers(clouds(rng, 3)[0], 0.1, rng)
-    model = OPGDMixture(3, noise=True, random_state=0).fit(X)
-    profiles = model.profiles(X)
-    assert sum(profile.size for profile in profiles) == np.sum(model.labels_ >= 0)
-    assert sum(profile.share for profile in profiles) == pytest.approx(1)
-
-
-def test_one_cluster_and_constant_features_have_no_differences(rng):
-    X = rng.normal(size=(30, 2))
-    (profile,) = OPGDMixture(1).fit(X).profiles(X)
-    assert not np.any(profile.differences)
-    assert "no large differences" in str(profile)
-
-
 # --- starts -----------------------------------------------------------------------------------
 
 
@@ -821,19 +714,6 @@ def test_a_fitted_mixture_is_taken_as_it_is(covariance_type, wine):
     assert same_partition(model.initial_labels_, mixture.predict(X))
     assert adjusted_rand_score(model.labels_, model.initial_labels_) > 0.8
     assert pickle.dumps(mixture) == before
-
-
-@IGNORE_CONVERGENCE
-@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
-def test_a_bayesian_mixture_is_a_start(covariance_type, wine):
-    X, y = wine
-    X = StandardScaler().fit_transform(X)
-    mixture = BayesianGaussianMixture(
-        n_components=3, covariance_type=covariance_type, random_state=0, reg_covar=0.1
-    ).fit(X)
-    model = OPGDMixture(3, init=mixture).fit(X)
-    assert adjusted_rand_score(model.initial_labels_, mixture.predict(X)) > 0.9
-    assert adjusted_rand_score(model.labels_, y) > 0.8
 
 
 @BOTH_FORMS
@@ -876,27 +756,6 @@ def test_starts_by_name_find_wines(init, n_init, wine):
     X, y = wine
     model = OPGDMixture(3, init=init, n_init=n_init, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
-
-
-@pytest.mark.parametrize("init", ["auto", "kmeans", "ward"])
-def test_many_rows_are_thinned_for_the_start(init, rng, monkeypatch):
-    monkeypatch.setattr("opgd._fit.mixture_init.MAX_ROWS", 200)
-    monkeypatch.setattr("opgd._fit.mixture_init.MAX_LINKAGE_ROWS", 70)
-    X, y = clouds(rng, 4, sizes=300)
-    model = OPGDMixture(4, init=init, random_state=0, n_init=3).fit(X)
-    assert same_partition(model.labels_, y)
-
-
-@IGNORE_DATA
-def test_first_mixtures_of_many_features_use_leading_components(rng, monkeypatch):
-    X, y = clouds(rng, 3, n_features=12)
-    expected = OPGDMixture(range(1, 5), init="ward").fit(X)
-    monkeypatch.setattr("opgd._fit.first_mixtures.MAX_DIMENSIONS", 4)
-    model = OPGDMixture(range(1, 5), init="ward").fit(X)
-    assert same_partition(model.labels_, y)
-    first, second = expected.selection_, model.selection_
-    assert first["first_bic"][0] == pytest.approx(second["first_bic"][0])
-    assert second["first_bic"][2] < second["first_bic"][1]
 
 
 def test_components_init_is_where_the_search_begins(wine, rng):
@@ -983,11 +842,6 @@ def test_bad_parameter_is_refused_by_name(name, value, rng):
     with pytest.raises((ValueError, TypeError), match=name):
         estimator.fit(X)
     assert not hasattr(estimator, "n_features_in_")
-
-
-def test_number_of_components_and_components_init_must_agree(iris):
-    with pytest.raises(ValueError, match=r"components_init must be an array of .* \(2, 4\)"):
-        OPGDMixture(n_components=2, components_init=np.eye(4)[:3]).fit(iris[0])
 
 
 # --- awkward data -----------------------------------------------------------------------------
@@ -1091,25 +945,11 @@ def test_constant_and_collinear_columns_are_named_and_change_nothing(iris):
     assert np.array_equal(model.selection_["n_parameters"], plain.selection_["n_parameters"])
 
 
-def test_more_axes_than_dimensions_are_cut_and_said(rng):
-    X, y = clouds(rng, 3, n_features=2)
-    X = X @ rng.normal(size=(2, 5))
-    with pytest.warns(DataWarning, match="2 components are used instead of 4"):
-        model = OPGDMixture(3, n_components=4, random_state=0).fit(X)
-    assert model.components_.shape == (2, 5)
-    assert same_partition(model.labels_, y)
-
-
 def test_a_single_column(rng):
     X = np.concatenate([rng.normal(size=80), 9 + rng.normal(size=40)])[:, None]
     model = OPGDMixture(random_state=0).fit(X)
     assert list(np.bincount(model.labels_)) == [80, 40]
     np.testing.assert_allclose(model.score_samples(X), mixture_logpdf(model, X), rtol=1e-8)
-
-
-def test_all_columns_constant_is_refused():
-    with pytest.raises(ValueError, match="constant"):
-        OPGDMixture().fit(np.ones((10, 3)))
 
 
 @BOTH_FORMS
@@ -1134,21 +974,6 @@ def test_typicality_is_uniform_on_rows_of_the_model(rng):
 # --- manners ----------------------------------------------------------------------------------
 
 
-def test_frames_in_and_out(wine):
-    X, _ = wine
-    names = load_wine().feature_names
-    frame = pd.DataFrame(X, columns=names, index=np.arange(len(X))[::-1])
-    model = OPGDMixture(3, random_state=0).set_output(transform="pandas").fit(frame)
-    scores = model.transform(frame)
-    assert list(scores.columns) == ["opgdmixture0", "opgdmixture1"]
-    assert list(scores.index) == list(frame.index)
-    assert list(model.feature_names_in_) == names
-    assert np.array_equal(model.labels_, fit_wine().labels_)
-    frame["flat"] = 1.0
-    with pytest.warns(DataWarning, match="'flat'"):
-        model.fit(frame)
-
-
 def test_works_in_pipelines_and_searches(rng):
     X, y = clouds(rng, 3)
     pipeline = make_pipeline(StandardScaler(), OPGDMixture(3, random_state=0))
@@ -1165,95 +990,6 @@ def test_fit_predict_and_fit_transform_are_fit_and_then(wine, rng):
     assert np.array_equal(model.fit_predict(X, sample_weight=weights), expected.labels_)
     scores = model.fit_transform(X, sample_weight=weights)
     np.testing.assert_allclose(scores, expected.transform(X))
-
-
-def test_inputs_are_left_as_they_were(wine, rng):
-    X, y = wine
-    given = X, y, rng.uniform(0.1, 3, len(X)), rng.normal(size=(2, 13))
-    before = pickle.dumps(given)
-    rows, labels, weights, guess = given
-    model = OPGDMixture(3, init=labels, components_init=guess, n_rounds=2)
-    model.fit(rows, sample_weight=weights).score_samples(rows)
-    assert pickle.dumps(given) == before
-
-
-def test_pickled_models_predict_the_same(wine):
-    X, _ = wine
-    model = fit_wine()
-    other = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(other.predict_proba(X), model.predict_proba(X))
-    assert np.array_equal(other.score_samples(X), model.score_samples(X))
-
-
-@pytest.mark.parametrize("evaluation", [1, 3, 12])
-def test_interrupt_leaves_the_estimator_as_it_was(evaluation, wine, monkeypatch):
-    X, _ = wine
-    fitted = copy.deepcopy(fit_wine()).set_params(n_clusters=(2, 3))
-    unfitted = OPGDMixture((2, 3), random_state=0)
-    before = pickle.dumps(fitted), pickle.dumps(unfitted)
-    compute, count = Objective.value_and_gradient, 0
-
-    def interrupted(self, directions):
-        nonlocal count
-        count += 1
-        if count == evaluation:
-            raise KeyboardInterrupt
-        return compute(self, directions)
-
-    monkeypatch.setattr(Objective, "value_and_gradient", interrupted)
-    for model in (fitted, unfitted):
-        count = 0
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X[:, 1:])
-    assert (pickle.dumps(fitted), pickle.dumps(unfitted)) == before
-
-
-def test_a_fit_that_fails_leaves_the_estimator_as_it_was(wine):
-    X, _ = wine
-    model = copy.deepcopy(fit_wine())
-    before = pickle.dumps(model)
-    for bad in (X[:2], np.where(X > 1000, np.inf, X), np.ones_like(X)):
-        with pytest.raises(ValueError, match=r"samples of X|infinity|constant"):
-            model.fit(bad)
-    assert pickle.dumps(model) == before
-
-
-def test_reaching_max_iter_warns_with_advice_where_the_user_called(wine):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*Increase max_iter") as caught:
-        model = OPGDMixture(3, max_iter=2, random_state=0).fit(wine[0])
-    assert caught[0].filename == __file__
-    assert not model.converged_
-    assert model.n_iter_ == 2
-
-
-def test_data_warnings_point_to_where_the_user_called(iris):
-    with pytest.warns(DataWarning, match="constant") as caught:
-        OPGDMixture(random_state=0).fit(np.insert(iris[0], 2, 1.0, axis=1))
-    assert caught[0].filename == __file__
-
-
-def mixture_with_a_flat_cluster(rng):
-    """Rows, and a mixture whose first and smaller cluster has no variance in a column."""
-    X = rng.normal(size=(150, 3))
-    X[:50] += 8
-    mixture = GaussianMixture(2).fit(X)
-    mixture.weights_, mixture.means_ = np.array([1, 2]) / 3, np.array([[8.0] * 3, [0.0] * 3])
-    mixture.covariances_ = np.stack([np.diag([1.0, 1.0, 0.0]), np.eye(3)])
-    return X, mixture
-
-
-def test_a_singular_cluster_is_named_by_its_label(rng):
-    X, mixture = mixture_with_a_flat_cluster(rng)
-    with pytest.warns(DataWarning, match=r"covariance of cluster 1 is singular"):
-        model = OPGDMixture(init=mixture, shrinkage=0).fit(X)
-    assert np.all(model.labels_[:50] == 1)
-
-
-def test_warnings_name_parameters_that_exist(rng):
-    X, mixture = mixture_with_a_flat_cluster(rng)
-    with pytest.warns(DataWarning, match="singular") as caught:
-        OPGDMixture(init=mixture, shrinkage=0).fit(X)
-    assert "ridge" not in str(caught[0].message)
 
 
 def test_one_cluster_with_given_labels_is_one_gaussian(wine):
@@ -1273,11 +1009,6 @@ def test_empty_clusters_are_said(rng):
         model = OPGDMixture(3, init=mixture).fit(X)
     assert same_partition(model.labels_, y)
     assert_usable(model, X)
-
-
-def test_verbose_prints_the_objective(wine, capsys):
-    OPGDMixture(3, verbose=5, random_state=0).fit(wine[0])
-    assert "objective" in capsys.readouterr().out
 
 
 class Recorder:

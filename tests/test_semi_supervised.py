@@ -1,9 +1,7 @@
 """What OPGDSemiSupervised promises: its ends, labels of every kind, invariances, manners."""
 
-import copy
 import functools
 import inspect
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -11,20 +9,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from opgd import DataWarning, OPGDClassifier, OPGDSemiSupervised
-from opgd._fit.initialization import make_starts
-from opgd._fit.normal_form import order_result
-from opgd._fit.problem import Prepared, frame_samples, pose
-from opgd._fit.search import search
-from opgd._fit.self_training import estimate_class_moments
-from opgd.core.engines import RowEngine
-from opgd.core.objective import Objective
 
 IGNORE_DATA = pytest.mark.filterwarnings("ignore::opgd.DataWarning")
 BOTH_FORMS = pytest.mark.parametrize("covariance_type", ["diag", "full"])
@@ -229,26 +219,6 @@ def test_calibration_lowers_log_loss_and_overconfidence(seed):
     assert abs(1 - error - after[1]) < abs(1 - error - before[1])
 
 
-def test_without_calibration_it_is_self_training_and_a_search(wine):
-    X, few = wine[0], some_of(wine[1])
-    model = OPGDSemiSupervised(2, calibrate=False, init="lda").fit(X, few)
-    frame = frame_samples(RowEngine(X, few.astype(np.intp)))
-    moments, n_rounds = estimate_class_moments(frame, 3, 6)
-    problem = pose(
-        Prepared(frame, moments),
-        moments.priors,
-        covariance_type="diag",
-        shrinkage=0.0,
-        ridge="auto",
-    )
-    start = make_starts(problem, "lda", 2, np.random.RandomState(0))
-    result = search(problem, start, max_iter=500, tol=1e-6, on_iteration=lambda *_: None)
-    directions, _ = order_result(problem, result.best)
-    assert np.array_equal(model.components_, problem.project(directions).components)
-    assert (model.n_rounds_, model.uses_unlabeled_) == (n_rounds, True)
-    assert not hasattr(model, "trials_")
-
-
 def test_trials_do_not_change_the_components_where_unlabeled_rows_are_used(wine):
     X, few = wine[0], some_of(wine[1])
     for settings in ({}, {"init": "random", "n_init": 2, "random_state": 0}):
@@ -272,21 +242,6 @@ def test_unlabeled_rows_that_mislead_are_not_used():
     chosen = np.argmin(model.trials_["missed_probability"])
     assert "labeled samples" in model.trials_["model"][chosen]
     assert_usable(model, X)
-
-
-def test_lda_of_the_labeled_rows_is_a_fallback(monkeypatch, wine):
-    X, few = wine[0], some_of(wine[1])
-    known = few >= 0
-    monkeypatch.setattr("opgd.semi_supervised.select_model", lambda models: len(models) - 1)
-    model = OPGDSemiSupervised(ridge=0.1).fit(X, few)
-    assert not model.uses_unlabeled_
-    assert model.converged_
-    # features are standardized by all samples, so the ridge is not quite the same
-    expected = OPGDClassifier(shrinkage=1.0, ridge=0.1, init="lda", max_iter=0)
-    expected.fit(X[known], few[known])
-    assert np.mean(model.predict(X) == expected.predict(X)) > 0.97
-    np.testing.assert_allclose(model.priors_, expected.priors_)
-    np.testing.assert_allclose(model.projected_variances_, 1)
 
 
 @pytest.mark.parametrize("labels", [[0, 70, 150], [0, 1, 70, 71, 150, 151]])
@@ -432,24 +387,6 @@ def test_every_way_to_leave_out_a_number_gives_the_same_fit(how, iris):
     assert model.classes_.dtype == model.predict(X).dtype == dtype
 
 
-FLAGS = {
-    "list with None": lambda few: spelled(few, [False, True], None),
-    "list with -1": lambda few: spelled(few, [False, True], -1),
-    "list of NumPy's with None": lambda few: spelled(few, np.array([False, True]), None),
-    "objects with NaN": lambda few: np.array(spelled(few, [False, True], np.nan), object),
-    "nullable": lambda few: pd.Series(spelled(few, [False, True], None), dtype="boolean"),
-}
-
-
-@pytest.mark.parametrize("how", FLAGS)
-def test_every_way_to_leave_out_a_flag_gives_the_same_fit(how, iris):
-    X, y = iris[0][:100], iris[1][:100]
-    few = some_of(y)
-    model = quick().fit(X, FLAGS[how](few))
-    assert model.classes_.dtype == model.predict(X).dtype == bool
-    assert np.array_equal(model.components_, quick().fit(X, few).components_)
-
-
 @pytest.mark.parametrize(
     ("unlabeled", "make"),
     [
@@ -478,19 +415,6 @@ def test_minus_one_is_a_class_where_something_else_is_missing(iris):
     assert list(model.classes_) == [-1, 0, 1]
     flags = quick(unlabeled="?").fit(X, np.where(y == 0, -1, 1))
     assert list(flags.classes_) == [-1, 1]
-
-
-def test_a_flag_is_no_number_that_stands_for_missing(iris):
-    X, y = iris
-    model = quick(unlabeled=0).fit(X, y == 1)
-    assert list(model.classes_) == [False, True]
-
-
-@pytest.mark.parametrize("missing", [-1, np.nan])
-def test_missing_labels_that_numpy_made_words_are_not_a_class_unsaid(missing, iris):
-    X, y = iris
-    with pytest.raises((ValueError, DataWarning), match=f"{missing}"):
-        quick().fit(X, np.array(in_words(missing)(some_of(y))))
 
 
 def test_classes_are_sorted_whatever_comes_first(iris):
@@ -523,25 +447,6 @@ def test_labels_that_cannot_be(make, message, iris):
     X, y = iris
     with pytest.raises(ValueError, match=message):
         quick().fit(X, make(some_of(y)))
-
-
-@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
-def test_other_missing_labels_than_those_said_are_refused_in_words(missing, iris):
-    labels = np.array(in_words(missing)(some_of(iris[1])), dtype=object)
-    labels[1] = "?"
-    with pytest.raises(ValueError, match="label"):
-        quick(unlabeled="?").fit(iris[0], labels)
-
-
-@pytest.mark.parametrize("missing", [-1, np.nan])
-def test_a_column_of_labels_is_taken_with_scikit_learns_warning(missing, iris):
-    X, few = iris[0], some_of(iris[1])
-    column = np.where(few < 0, missing, few)[:, None]
-    expected = quick().fit(X, few)
-    for given in (column, pd.DataFrame(column)):
-        with pytest.warns(DataConversionWarning, match="column-vector"):
-            model = quick().fit(X, given)
-        assert np.array_equal(model.transduction_, expected.transduction_)
 
 
 # --- rounds -----------------------------------------------------------------------------------
@@ -710,45 +615,12 @@ def test_nothing_depends_on_units_origin_order_or_basis(
         )
 
 
-@pytest.mark.parametrize(("calibrate", "atol"), [(False, 1e-6), (True, 1e-3)])
-def test_threads_and_blocks_agree(calibrate, atol, load, monkeypatch):
-    X, y = (rows[::2] for rows in load("vowel")[:2])
-    few = five_of_each(y, np.random.default_rng(0))
-    model = OPGDSemiSupervised(2, init="lda", tol=1e-8, calibrate=calibrate)
-    one = clone(model).fit(X, few)
-    monkeypatch.setattr("opgd.core.engines.MAX_BLOCK_CELLS", 1)
-    for n_jobs in (None, 2):
-        other = clone(model).set_params(n_jobs=n_jobs).fit(X, few)
-        np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=atol)
-
-
-@pytest.mark.parametrize("offset", [0, 1e4])
-def test_rows_sphered_once_or_block_by_block(offset, wine, monkeypatch):
-    X, few = wine[0] + offset, some_of(wine[1])
-    once = OPGDSemiSupervised(init="lda").fit(X, few)
-    monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
-    blocks = OPGDSemiSupervised(init="lda").fit(X, few)
-    # as far as searches that end a little earlier or later agree
-    np.testing.assert_allclose(blocks.predict_proba(X), once.predict_proba(X), atol=1e-4)
-
-
 def test_single_precision_stays_close_and_is_kept(wine):
     X, y = wine
     single = OPGDSemiSupervised().fit(X.astype(np.float32), some_of(y))
     double = fit_wine()
     assert single.transform(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(single.predict_proba(X), double.predict_proba(X), atol=1e-3)
-
-
-def test_rows_in_a_memory_map(wine, tmp_path, monkeypatch):
-    X, y = wine
-    np.save(tmp_path / "rows.npy", X)
-    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    monkeypatch.setattr("opgd.core.coordinates.MAX_COPY_CELLS", 0)
-    model, other = (
-        OPGDSemiSupervised(calibrate=False).fit(rows, some_of(y)) for rows in (mapped, X)
-    )
-    assert np.array_equal(model.components_, other.components_)
 
 
 def test_default_fit_is_deterministic_and_a_seed_repeats_random_starts(load):
@@ -811,14 +683,6 @@ def test_fewer_rows_than_columns(covariance_type, n_rows, n_columns, rng):
     assert_usable(ridged, X)
 
 
-@pytest.mark.parametrize("labels", [[0, 1], [0, 1, -1]])
-@IGNORE_DATA
-def test_two_or_three_rows(labels, wine):
-    X = wine[0][[0, 100, 1][: len(labels)]]
-    model = OPGDSemiSupervised().fit(X, labels)
-    assert_usable(model, X)
-
-
 def test_a_constant_column_is_named_and_changes_nothing(iris):
     X, few = iris[0], some_of(iris[1])
     model = OPGDSemiSupervised(init="lda", tol=1e-9)
@@ -827,59 +691,6 @@ def test_a_constant_column_is_named_and_changes_nothing(iris):
         model.fit(np.insert(X, 2, 7.0, axis=1), few)
     assert not np.any(model.components_[:, 2])
     np.testing.assert_allclose(model.label_distributions_, plain.label_distributions_, atol=1e-6)
-
-
-def test_collinear_columns_are_named_and_change_little(iris):
-    X, y = iris
-    more = np.column_stack([X, X @ [1.0, -1.0, 2.0, 0.0]])
-    with pytest.warns(DataWarning, match="collinear columns"):
-        model = OPGDSemiSupervised().fit(more, some_of(y))
-    assert np.mean(model.transduction_ == y) > 0.95
-    assert_usable(model, more)
-
-
-@pytest.mark.parametrize("labeled", [True, False])
-def test_a_column_constant_among_labeled_or_unlabeled_rows(labeled, wine):
-    X, y = wine[0].copy(), wine[1]
-    few = some_of(y)
-    X[(few >= 0) == labeled, 3] = X[0, 3]
-    model = OPGDSemiSupervised().fit(X, few)
-    assert np.mean(model.transduction_ == y) > 0.9
-    assert_usable(model, X)
-
-
-def test_a_single_column(iris):
-    X, y = iris[0][:, [2]], iris[1]
-    model = OPGDSemiSupervised().fit(X, some_of(y))
-    assert np.mean(model.transduction_ == y) > 0.9
-    assert_usable(model, X)
-
-
-def test_more_axes_than_dimensions_are_cut_and_said(iris):
-    more = np.column_stack([iris[0], iris[0][:, 1]])
-    with pytest.warns(DataWarning, match="4 components are used instead of 5"):
-        model = OPGDSemiSupervised(5).fit(more, some_of(iris[1]))
-    assert model.components_.shape == (4, 5)
-
-
-def test_all_columns_constant_is_refused():
-    with pytest.raises(ValueError, match="All columns of X are constant"):
-        OPGDSemiSupervised().fit(np.ones((10, 3)), [0, 1, *[-1] * 8])
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (np.r_[-1.0, np.ones(149)], "negative"),
-        (np.zeros(150), "zero for all"),
-        (np.full(150, np.nan), "NaN"),
-        (np.ones(7), "inconsistent"),
-        (np.ones((150, 2)), "one dimension"),
-    ],
-)
-def test_weights_that_cannot_be(weights, message, iris):
-    with pytest.raises(ValueError, match=message):
-        OPGDSemiSupervised().fit(iris[0], some_of(iris[1]), sample_weight=weights)
 
 
 # --- parameters -------------------------------------------------------------------------------
@@ -921,30 +732,6 @@ def test_bad_parameter_is_refused_by_name(name, value, rng):
 # --- manners ----------------------------------------------------------------------------------
 
 
-def test_frames_in_and_out(wine):
-    X, y = wine
-    names = load_wine().feature_names
-    frame = pd.DataFrame(X, columns=names, index=np.arange(len(X))[::-1])
-    model = OPGDSemiSupervised(calibrate=False).set_output(transform="pandas")
-    model.fit(frame, pd.Series(some_of(y)))
-    scores = model.transform(frame)
-    assert list(scores.columns) == ["opgdsemisupervised0", "opgdsemisupervised1"]
-    assert list(scores.index) == list(frame.index)
-    assert list(model.feature_names_in_) == names
-    plain = fit_wine(calibrate=False)
-    assert np.array_equal(model.transduction_, plain.transduction_)
-    frame["flat"] = 1.0
-    with pytest.warns(DataWarning, match="'flat'"):
-        model.fit(frame, some_of(y))
-
-
-def test_works_in_pipelines(wine):
-    X, y = wine
-    pipeline = make_pipeline(StandardScaler(), OPGDSemiSupervised()).fit(X, some_of(y))
-    direct = fit_wine()
-    np.testing.assert_allclose(pipeline.predict_proba(X), direct.predict_proba(X), atol=1e-4)
-
-
 def test_searches_choose_by_labeled_rows_that_are_held_out(wine):
     X, y = wine
     few = some_of(y, 3)
@@ -954,87 +741,6 @@ def test_searches_choose_by_labeled_rows_that_are_held_out(wine):
     search = GridSearchCV(model, {"n_components": [1, 2]}, cv=folds).fit(X, few)
     assert search.best_score_ > 0.9
     assert np.mean(search.best_estimator_.transduction_ == y) > 0.9
-
-
-@IGNORE_DATA
-def test_searches_run_with_unlabeled_rows_in_every_fold(wine):
-    X, y = wine
-    grid = {"n_rounds": [0, 3]}
-    model = OPGDSemiSupervised(calibrate=False)
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(X, some_of(y))
-    assert len(search.best_estimator_.classes_) == 3
-
-
-def test_inputs_are_left_as_they_were(wine, rng):
-    X, y = wine
-    given = X, in_words(None, object)(some_of(y)), rng.uniform(0.1, 3, len(X))
-    guess = rng.normal(size=(2, 13))
-    before = pickle.dumps((given, guess))
-    OPGDSemiSupervised(init=guess).fit(*given).predict_proba(X)
-    assert pickle.dumps((given, guess)) == before
-
-
-def test_pickled_models_predict_the_same_and_clones_are_unfitted(wine):
-    X, y = wine
-    model = OPGDSemiSupervised(2, unlabeled="?", ridge=0.1).fit(X, in_words("?")(some_of(y)))
-    other = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(other.predict_proba(X), model.predict_proba(X))
-    assert np.array_equal(other.transduction_, model.transduction_)
-    copy = clone(model)
-    assert not hasattr(copy, "components_")
-    assert copy.get_params() == model.get_params()
-
-
-def test_a_fit_that_fails_leaves_the_estimator_as_it_was(wine):
-    X, y = wine
-    few = some_of(y)
-    model = OPGDSemiSupervised(calibrate=False).fit(X, few)
-    before = pickle.dumps(model)
-    for rows, labels in [
-        (X[:, 1:], np.full(len(X), -1)),
-        (X[:, 1:], few[1:]),
-        (X[:, 1:], None),
-        (np.where(X > 1000, np.inf, X), few),
-        (np.ones_like(X), few),
-    ]:
-        with pytest.raises(ValueError, match=r"OPGDMixture|inconsistent|infinity|constant"):
-            model.fit(rows, labels)
-    assert pickle.dumps(model) == before
-
-
-def test_interrupt_leaves_the_estimator_as_it_was(wine, monkeypatch):
-    X, y = wine
-    models = copy.copy(fit_wine()), OPGDSemiSupervised()
-    before = [pickle.dumps(model) for model in models]
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    for place in ("opgd._fit.self_training._compute_error", Objective):
-        with monkeypatch.context() as patch:
-            if place is Objective:
-                patch.setattr(Objective, "value_and_gradient", interrupted)
-            else:
-                patch.setattr(place, interrupted)
-            for model in models:
-                with pytest.raises(KeyboardInterrupt):
-                    model.fit(X[:, 1:], some_of(y))
-    assert [pickle.dumps(model) for model in models] == before
-
-
-def test_warnings_point_to_where_the_user_called(iris):
-    X, few = iris[0], some_of(iris[1])
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*Increase max_iter") as caught:
-        OPGDSemiSupervised(max_iter=2).fit(X, few)
-    assert caught[0].filename == __file__
-    with pytest.warns(DataWarning, match="constant") as caught:
-        OPGDSemiSupervised(calibrate=False).fit(np.insert(X, 2, 1.0, axis=1), few)
-    assert caught[0].filename == __file__
-
-
-def test_verbose_prints_the_likelihood(wine, capsys):
-    OPGDSemiSupervised(verbose=5).fit(wine[0], some_of(wine[1]))
-    assert "log-likelihood" in capsys.readouterr().out
 
 
 def test_scores_need_a_labeled_row_that_counts(iris):

@@ -1,7 +1,6 @@
 """Selection of features by `sparsity`."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, load_model, save_model
-from opgd._fit.problem import prepare
-from opgd._model_selection.sparsity import SparsityPath, average_neighbors
-from opgd.core.engines import RowEngine
+from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture
 from opgd.core.feature_order import (
     INFORMATION_WEIGHT,
     MAX_TEMPERATURE,
@@ -25,7 +21,6 @@ from opgd.core.feature_order import (
     SHRINKAGE,
     TEMPERATURE_RATE,
 )
-from opgd.inspection.estimators import name_fitted_model
 
 
 @pytest.fixture(scope="module")
@@ -219,15 +214,6 @@ def test_given_numbers_of_features_are_compared(simulated):
     assert model.sparsity_path_["n_features"].tolist() == [2, 10]
 
 
-def test_selected_features_survive_a_model_file(selected, simulated, tmp_path):
-    save_model(selected, tmp_path / "model.opgd")
-    loaded = load_model(tmp_path / "model.opgd")
-    assert np.array_equal(loaded.get_support(), selected.get_support())
-    assert np.array_equal(loaded.feature_order_, selected.feature_order_)
-    for name, column in selected.sparsity_path_.items():
-        assert np.array_equal(loaded.sparsity_path_[name], column)
-
-
 def test_classifier_selects_features_in_a_pipeline(simulated):
     X, y = simulated
     selector = SelectFromModel(
@@ -283,23 +269,6 @@ def test_invalid_sparsity_is_refused(wine, sparsity):
         OPGDClassifier(sparsity=sparsity).fit(*wine)
 
 
-@pytest.mark.parametrize("sparsity", ["much", [], [0.5, 1.5], True])
-def test_invalid_sparsity_of_a_selection_is_refused(wine, sparsity):
-    with pytest.raises((TypeError, ValueError), match="sparsity"):
-        OPGDClassifierCV(sparsity=sparsity).fit(*wine)
-
-
-def test_restricted_moments_need_no_pass_over_the_samples(wine):
-    X, y = wine
-    prepared = prepare(RowEngine(X, y.astype(np.intp)), 3).restrict(4)
-    columns = np.flatnonzero(np.any(prepared.frame.basis != 0, axis=1))
-    alone = prepare(RowEngine(X[:, columns].copy(), y.astype(np.intp)), 3)
-    ours = prepared.classes.mapped(prepared.frame.roots[columns].T)
-    theirs = alone.classes.mapped(alone.frame.roots.T)
-    np.testing.assert_allclose(ours.means, theirs.means, atol=1e-12)
-    np.testing.assert_allclose(ours.covariances, theirs.covariances, atol=1e-12)
-
-
 def test_a_dense_fit_forgets_the_order_of_a_sparse_one(wine):
     model = OPGDClassifier(2, sparsity=3, init="lda").fit(*wine)
     assert not hasattr(model.set_params(sparsity=0).fit(*wine), "feature_order_")
@@ -317,84 +286,9 @@ def test_a_sparsity_of_zero_is_a_candidate_with_all_features(wine, sparsity):
     assert model.sparsity_path_["n_features"].tolist() == [2, 13]
 
 
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"sparsity": 0.5}, "6 features"),
-        ({"sparsity": 1}, "1 feature"),
-        ({"sparsity": 50}, "ridge auto"),
-    ],
-)
-def test_a_model_is_named_by_the_number_of_its_features(wine, settings, name):
-    model = OPGDClassifier(1, init="lda", max_iter=5, tol=1, **settings).fit(*wine)
-    assert name_fitted_model(model).endswith(name)
-
-
 def test_more_components_than_selected_features_are_reduced(wine):
     with pytest.warns(UserWarning, match="The selected features vary in 1 dimension only"):
         assert OPGDClassifier(2, sparsity=1).fit(*wine).n_components_ == 1
-
-
-def make_path(accuracies, briers, sizes, rule="best"):
-    """Return a path with these results, with standard errors of 0.04 and 0.1."""
-    spread = np.array([-1.0, 1.0]) * 0.1 * np.sqrt(2)  # a standard error of 0.1 of each mean
-    ranking = SimpleNamespace(
-        best=lambda models: max(models, key=lambda model: model.accuracy),
-        preferred=lambda models: models[0],
-        score=lambda model: model.accuracy,
-        standard_error=lambda _: 0.04,
-    )
-
-    def try_size(size):
-        place = sizes.index(size)
-        accuracy, brier = accuracies[place], briers[place] + spread
-        error = 1.0 - accuracy
-        return [
-            SimpleNamespace(
-                accuracy=accuracy, error=error, loss=error, brier=brier, weights=np.ones(2)
-            )
-        ]
-
-    path = SparsityPath(try_size, ranking, rule)
-    path.visit(sizes)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("accuracies", "briers", "rule", "expected"),
-    [
-        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "best", 100),
-        ([0.70, 0.75, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 100),
-        ([0.70, 0.765, 0.79, 0.80], [0.1, 0.1, 0.1, 0.1], "one_se", 10),
-        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "best", 100),
-        ([0.80, 0.80, 0.80, 0.80], [0.4, 0.17, 0.14, 0.1], "one_se", 10),
-        ([0.70, 0.75, 0.80, 0.75], [0.4, 0.4, 0.4, 0.1], "best", 100),
-    ],
-)
-def test_the_fewest_features_near_the_best_scores_are_selected(accuracies, briers, rule, expected):
-    path = make_path(accuracies, briers, [1, 10, 100, 1000], rule)  # too far apart for averages
-    assert path.select() == expected
-
-
-def test_a_lucky_number_of_features_is_not_selected():
-    accuracies = [0.60, 0.60, 0.79, 0.60, 0.75, 0.80, 0.80, 0.80, 0.80]
-    path = make_path(accuracies, [0.1] * 9, [4, 5, 6, 7, 8, 9, 10, 11, 12])
-    assert path.select() >= 8
-
-
-def test_a_sharp_optimum_is_not_averaged():
-    accuracies = [0.60, 0.60, 0.80, 0.70, 0.60, 0.60, 0.60]
-    path = make_path(accuracies, [0.1] * 7, [4, 5, 6, 7, 8, 9, 10])
-    assert path.select() == 6
-
-
-def test_average_over_neighbors(rng):
-    sizes = np.arange(1, 30)
-    assert average_neighbors(sizes, np.full(29, 0.3)) == pytest.approx(0.3)
-    noise = rng.standard_normal(29)
-    assert average_neighbors(sizes, noise).std() < 0.5 * noise.std()
-    values = np.where(sizes == 5, -np.inf, 0.3)
-    assert average_neighbors(sizes, values) == pytest.approx(values)
 
 
 def test_numbers_of_features_are_compared_by_a_model_like_the_best():
@@ -411,24 +305,6 @@ def test_numbers_of_features_are_compared_by_a_model_like_the_best():
     assert model.get_support(indices=True).tolist() == [0, 1]
 
 
-def test_scores_without_standard_errors_are_not_averaged():
-    path = make_path([0.6, 1.0, 1.0, 1.0], [0.1] * 4, [1, 2, 3, 4])
-    path.ranking.standard_error = lambda _: 0.0
-    assert path.select() == 2
-
-
-def test_numbers_next_to_the_selected_one_are_tried():
-    rng = np.random.default_rng(0)
-    accuracies = np.minimum(0.6 + 0.02 * np.arange(1, 61), 0.9) + 0.02 * rng.random(60)
-    path = make_path(accuracies, [0.1] * 60, list(range(1, 61)))
-    path.models.clear()
-    path.explore(60)
-    visited = sorted(path.models)
-    place = visited.index(path.select())
-    assert visited[place - 1 : place + 2] == [visited[place] + step for step in (-1, 0, 1)]
-    assert len(visited) < 40
-
-
 def test_the_summary_counts_models_with_all_numbers_of_features(selected):
     summary = selected.summary_
     assert summary.n_models == len(selected.cv_results_["params"])
@@ -442,16 +318,3 @@ def test_constant_features_are_not_counted(wine):
     with pytest.warns(UserWarning, match="constant"):
         model = OPGDClassifierCV(1, sparsity=(3, 13), cv=3, **settings).fit(X, y)
     assert model.sparsity_path_["n_features"].tolist() == [3, 12]
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (OPGDClassifierCV(sparsity="yes"), "'auto', the share of features .* got 'yes'"),
-        (OPGDClassifier(sparsity="auto"), "OPGDClassifierCV selects"),
-        (OPGDClassifier(sparsity=None), "0 keeps all"),
-    ],
-)
-def test_messages_on_sparsity_name_what_is_allowed(model, message, wine):
-    with pytest.raises((TypeError, ValueError), match=message):
-        model.fit(*wine)

@@ -91,19 +91,6 @@ def test_positions_choice_and_sample_are_those_in_memory(rng):
     assert len(np.unique(here.sample(1003).X, axis=0)) == 1003
 
 
-def test_parts_are_cut_into_blocks_as_rows_in_memory_are(rng):
-    X, y = rng.normal(size=(40_000, 30)), rng.integers(0, 3, 40_000)
-    here, there = engines(X, y, 20_000)
-
-    def sizes(engine):
-        return engine.sum(lambda block: [block.n_rows])
-
-    usual = sizes(there)
-    assert max(usual) <= max(sizes(here)) < 2 * min(usual)
-    assert sizes(there.with_block_rows(10)) == usual
-    assert sizes(there.with_block_rows(20_000)) == [20_000, 20_000]
-
-
 def test_classifier_agrees_with_memory(cut):
     X, y, lazy_X, lazy_y = cut
     here = OPGDClassifier(2).fit(X, y)

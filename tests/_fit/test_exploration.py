@@ -1,13 +1,10 @@
 """The race of many starts behind init="auto"."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning
 
-from opgd import OPGDClassifier, OPGDSemiSupervised, load_model, save_model
+from opgd import OPGDClassifier
 from opgd._fit import exploration
 from opgd._fit.problem import pose, prepare
 from opgd._fit.search import search
@@ -65,11 +62,6 @@ def test_same_bits_with_more_threads_and_always(wine):
                 np.testing.assert_array_equal(other.search_[name], one.search_[name])
 
 
-def test_random_state_does_not_matter(iris):
-    first, second = (OPGDClassifier(2, random_state=seed).fit(*iris) for seed in (0, 1))
-    np.testing.assert_array_equal(first.components_, second.components_)
-
-
 @pytest.mark.parametrize("covariance_type", ["diag", "full"])
 @pytest.mark.parametrize("ridge", [0.0, "auto"])
 def test_never_worse_than_the_start_of_lda(covariance_type, ridge, wine, iris):
@@ -92,17 +84,6 @@ def test_better_where_lda_starts_near_a_poor_optimum():
     assert not many.search_["found_best"][:2].any()
 
 
-def test_names_of_starts_and_of_a_single_one(iris):
-    explored = OPGDClassifier(2).fit(*iris).search_
-    assert list(explored["start"][:3]) == ["lda", "pca", "pruned"]
-    single = OPGDClassifier(2, init="lda").fit(*iris)
-    assert list(single.search_["start"]) == ["lda"]
-    assert_consistent(single)
-    restarted = OPGDClassifier(2, n_init=3, random_state=0).fit(*iris)
-    assert list(restarted.search_["start"][-2:]) == ["search 2", "search 3"]
-    assert_consistent(restarted)
-
-
 @pytest.mark.parametrize("max_iter", [0, 1, 2, 8])
 def test_few_iterations(max_iter, iris):
     model = OPGDClassifier(2, max_iter=max_iter).fit(*iris)
@@ -112,13 +93,6 @@ def test_few_iterations(max_iter, iris):
         starts = [OPGDClassifier(2, init=init, max_iter=0).fit(*iris) for init in ("lda", "pca")]
         best = max(start.log_likelihood_ for start in starts)
         assert model.log_likelihood_ == pytest.approx(best, rel=1e-9)
-
-
-def test_exhausted_iterations_are_reported_once(iris):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        OPGDClassifier(2, max_iter=3).fit(*iris)
-    assert [warning.category for warning in caught] == [ConvergenceWarning]
 
 
 def test_several_names_give_the_value_of_the_better_one(wine, iris):
@@ -132,12 +106,6 @@ def test_several_names_give_the_value_of_the_better_one(wine, iris):
         assert list(both.search_["start"]) == ["lda, pca"]
         listed = OPGDClassifier(2, init=["lda", "pca"], ridge=0.0, tol=1e-9).fit(X, y)
         np.testing.assert_array_equal(listed.components_, both.components_)
-
-
-def test_names_that_are_unknown_are_refused(iris):
-    for init in (("lda", "auto"), ["lda", "best"]):
-        with pytest.raises(ValueError, match="init"):
-            OPGDClassifier(2, init=init).fit(*iris)
 
 
 @pytest.mark.parametrize("n_iterations", [1, 5, 9, 40, 60])
@@ -171,46 +139,3 @@ def test_a_subsample_ends_at_an_optimum_of_all_samples():
     assert set(model.search_["n_samples"]) == {250, 1000}
     again = OPGDClassifier(2, init=model.components_).fit(X, y)
     assert again.log_likelihood_ == pytest.approx(model.log_likelihood_, rel=1e-6)
-
-
-@pytest.mark.usefixtures("few_are_many")
-@pytest.mark.parametrize("max_iter", [0, 1, 7, 8])
-def test_few_iterations_with_a_subsample(max_iter):
-    model = OPGDClassifier(2, max_iter=max_iter).fit(*overlapping())
-    assert_consistent(model)
-
-
-def test_one_class_and_one_feature(iris):
-    X, y = iris
-    assert_consistent(OPGDClassifier(2).fit(X, np.zeros(len(y), dtype=int)))
-    assert_consistent(OPGDClassifier().fit(X[:, [2]], y))
-
-
-def test_partly_labeled_samples_are_explored(iris):
-    X, y = iris
-    model = OPGDSemiSupervised(2).fit(X, np.where(np.arange(len(y)) % 3 == 0, -1, y))
-    assert_consistent(model)
-
-
-def test_the_table_is_saved(iris, tmp_path):
-    model = OPGDClassifier(2).fit(*iris)
-    save_model(model, tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert loaded.ridge_ == model.ridge_
-    for name in COLUMNS:
-        np.testing.assert_array_equal(loaded.search_[name], model.search_[name])
-
-
-def test_runs_that_approach_the_same_span_agree():
-    rng = np.random.default_rng(0)
-    rows, turn = rng.normal(size=(2, 5)), rng.normal(size=(2, 2))
-    assert exploration.span_cosine(rows, turn @ rows) == pytest.approx(1)
-    assert exploration.span_cosine(np.eye(5)[:2], np.eye(5)[1:3]) == pytest.approx(0)
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.uint8])
-def test_numbers_of_numpy(kind, iris):
-    settings = {"max_iter": 30, "n_init": 2, "random_state": 0}
-    expected = OPGDClassifier(2, **settings).fit(*iris)
-    model = OPGDClassifier(kind(2), **settings | {"max_iter": kind(30), "n_init": kind(2)})
-    np.testing.assert_array_equal(model.fit(*iris).components_, expected.components_)

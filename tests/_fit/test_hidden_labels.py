@@ -59,15 +59,6 @@ def test_equal_samples_are_hidden_together(engine):
         assert np.all(counts == 3)
 
 
-def test_trials_depend_neither_on_order_nor_on_names_of_classes(engine, rng):
-    order = rng.permutation(engine.n_samples)
-    places = np.array([2, 0, 1, -1])  # the last is for unlabeled samples
-    other = RowEngine(engine.X[order] * 1e3 - 5, places[engine.labels[order]])
-    first, second = (divide_labels(own, frame_samples(own)) for own in (engine, other))
-    for here, there in zip(first, second, strict=True):
-        assert set(order[there.positions]) == set(here.positions)
-
-
 @pytest.mark.parametrize("use", list_uses(6), ids=lambda use: use.name)
 def test_hidden_labels_do_not_influence_their_predictions(use, engine):
     frame = frame_samples(engine)
@@ -127,13 +118,3 @@ def test_the_first_model_is_kept_unless_another_is_clearly_better(rng):
     few = slice(0, LEAST_HIDDEN - 1)
     cut = [make_predictions(own.log_joint[few], codes[few]) for own in (first, better)]
     assert select_model(cut) == 0
-
-
-def test_models_are_not_compared_if_a_class_is_never_hidden(rng):
-    codes = rng.integers(0, 2, 60)
-    models = [make_predictions(signal(codes, strength, rng), codes) for strength in (0.0, 5.0)]
-    assert select_model(models) == 1
-    joint = [np.column_stack([own.log_joint, np.zeros(60)]) for own in models]
-    thirds = np.full(3, 1 / 3)
-    three = [Predictions(own, np.full((60, 3), 1 / 3), codes, np.ones(60), thirds) for own in joint]
-    assert select_model(three) == 0

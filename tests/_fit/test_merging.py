@@ -6,8 +6,7 @@ from scipy.special import xlogy
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from opgd import DataWarning, OPGDMixture, load_model, save_model
-from opgd.plotting import ProjectionDisplay, SelectionDisplay
+from opgd import DataWarning, OPGDMixture
 
 IGNORE_DATA = pytest.mark.filterwarnings("ignore::opgd.DataWarning")
 
@@ -66,18 +65,6 @@ def test_as_many_clusters_as_gaussians_are_not_merged(rng):
     plain, merged = (OPGDMixture(3, merge=merge, random_state=0).fit(X) for merge in (None, 3))
     np.testing.assert_array_equal(plain.labels_, merged.labels_)
     np.testing.assert_array_equal(merged.gaussian_classes_, [0, 1, 2])
-
-
-def test_merged_clusters_are_stored_and_drawn(bananas, merged, tmp_path):
-    X = bananas[0]
-    save_model(merged, tmp_path / "bananas.opgd")
-    loaded = load_model(tmp_path / "bananas.opgd")
-    np.testing.assert_array_equal(loaded.gaussian_classes_, merged.gaussian_classes_)
-    np.testing.assert_array_equal(loaded.predict_proba(X), merged.predict_proba(X))
-    panel = SelectionDisplay.from_estimator(loaded, draw=False).panels[0]
-    assert panel.chosen[0] == len(merged.means_)
-    pytest.importorskip("matplotlib")
-    ProjectionDisplay.from_estimator(loaded, X)
 
 
 @pytest.mark.parametrize("kind", ["labels", "responsibilities"])

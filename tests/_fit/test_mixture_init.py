@@ -18,9 +18,3 @@ def test_cut_trees_are_those_of_scipy(n_rows, decimals, rng):
             continue  # either of two equal merges may come first
         expected = hierarchy.cut_tree(tree, [n_clusters])[:, 0]
         np.testing.assert_array_equal(cut_tree(tree, n_clusters), expected)
-
-
-def test_a_tree_is_cut_into_as_many_clusters_as_are_asked_for(rng):
-    tree = hierarchy.ward(rng.integers(2, size=(60, 3)).astype(float))  # eight different rows
-    for n_clusters in range(1, 61):
-        assert len(np.unique(cut_tree(tree, n_clusters))) == n_clusters

@@ -26,19 +26,6 @@ def test_distinct_values_and_spacings(rng):
     assert list(found.few) == [1, 2]
 
 
-def test_floats_that_differ_by_rounding_are_one_value():
-    values = np.array([0.3, 0.1 + 0.2, 1.0, 2.0] * 30)
-    assert measure_resolution(engine_of(values)).n_distinct[0] == 3
-
-
-def test_missing_values_are_not_values(rng):
-    counts = rng.poisson(2, 200).astype(float)
-    missing = np.where(np.arange(250) < 50, np.nan, np.append(np.zeros(50), counts))
-    found = measure_resolution(engine_of(missing, np.full(250, np.nan)))
-    assert list(found.n_distinct) == [len(np.unique(counts)), 0]
-    np.testing.assert_allclose(found.typical, [1, 0])
-
-
 def test_a_weight_is_a_number_of_repetitions(rng):
     engine = engine_of(rng.poisson(2, 40), np.round(rng.normal(size=40), 2))
     weights = rng.integers(4, 9, 40)
@@ -65,12 +52,6 @@ def test_features_with_rare_values_are_left_out(sphered, rng, monkeypatch):
     np.testing.assert_allclose(np.abs(frame.basis[1:]), np.abs(expected.basis), atol=1e-10)
     if sphered:
         np.testing.assert_allclose(np.abs(frame.engine.X), np.abs(expected.engine.X), atol=1e-8)
-
-
-def test_features_are_not_left_out_if_no_other_varies(rng):
-    engine = engine_of(rng.uniform(size=300) < 0.05, np.ones(300))
-    frame = leave_out_rare_values(frame_samples(engine), measure_resolution(engine))
-    assert frame.basis.shape == (2, 1)
 
 
 def test_the_floor_is_at_most_the_total_covariance(rng):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from opgd import OPGDClassifier, OPGDMixture
-from opgd._fit import exploration as exploration_module
 from opgd._fit import search as search_module
 from opgd._fit.problem import pose, prepare
 from opgd.core.engines import RowEngine
@@ -56,14 +55,6 @@ def test_samples_come_first_and_all_rows_last(evaluations):
     assert -model.loss_curve_[-1] * len(X) == pytest.approx(model.log_likelihood_, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("most", "sizes"),
-    [(99, []), (150, [100, 150]), (500, [100, 200, 500]), (1250, [100, 200, 500, 1250])],
-)
-def test_sizes_of_samples(most, sizes):
-    assert search_module.grow_sizes(100, most) == sizes
-
-
 @pytest.mark.usefixtures("few_are_many")
 def test_the_end_is_an_optimum_on_all_rows_and_always_the_same():
     X, y = overlapping()
@@ -72,19 +63,6 @@ def test_the_end_is_an_optimum_on_all_rows_and_always_the_same():
     assert first.converged_
     again = OPGDClassifier(2, init=first.components_).fit(X, y)  # on all samples
     assert again.n_iter_ <= 2
-
-
-@pytest.mark.usefixtures("few_are_many")
-@pytest.mark.parametrize("covariance_type", ["diag", "full"])
-def test_same_bits_on_two_threads(covariance_type):
-    X, y = overlapping(40000)
-    weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
-    one, two = (
-        OPGDClassifier(2, covariance_type=covariance_type, n_jobs=n_jobs).fit(X, y, weights)
-        for n_jobs in (1, 2)
-    )
-    np.testing.assert_array_equal(one.components_, two.components_)
-    assert one.converged_
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -104,20 +82,6 @@ def test_a_callback_stops_the_search_on_all_rows():
 
 
 @pytest.mark.usefixtures("few_are_many")
-@pytest.mark.parametrize("settings", [{"max_iter": 0}, {"init": np.eye(6)[:2]}])
-def test_where_there_are_no_samples(settings, evaluations):
-    X, y = overlapping()
-    OPGDClassifier(2, **settings).fit(X, y)
-    assert set(evaluations) <= {4000}
-
-
-def test_few_rows_are_not_sampled(evaluations):
-    X, y = overlapping()
-    OPGDClassifier(2, init=("lda", "pca")).fit(X, y)
-    assert set(evaluations) == {4000}
-
-
-@pytest.mark.usefixtures("few_are_many")
 def test_many_starts_are_compared_on_the_first_sample(evaluations):
     X, y = overlapping()
     model = OPGDClassifier(2, ridge=0.0).fit(X, y)
@@ -129,22 +93,6 @@ def test_many_starts_are_compared_on_the_first_sample(evaluations):
     assert list(np.flatnonzero(model.search_["found_best"])) == [len(model.search_["start"]) - 1]
     one = OPGDClassifier(2, ridge=0.0, init="lda").fit(X, y)
     assert model.log_likelihood_ >= one.log_likelihood_ - 1e-3
-
-
-@pytest.mark.usefixtures("few_are_many")
-def test_lda_is_tried_on_all_rows_if_the_sample_is_separated(monkeypatch):
-    X, y = overlapping()
-    problem = pose(prepare(RowEngine(X, y), 3), np.full(3, 1 / 3), covariance_type="diag")
-    monkeypatch.setattr(exploration_module, "SEPARATED", 1.0)
-    settings = {"max_iter": 500, "tol": 1e-6, "subsample": True}
-    best: dict[str, float] = {}
-
-    def watch(name, directions, value):
-        best[name] = value
-
-    result = search_module.search(problem, 2, on_iteration=watch, **settings).best
-    assert result.converged
-    assert result.value >= max(best["all samples"], best["all samples, start 2"])
 
 
 @pytest.mark.usefixtures("few_are_many")

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
-from opgd import OPGDClassifier, OPGDClassifierCV
+from opgd import OPGDClassifier
 from opgd._model_selection.names import name_model
 from opgd.inspection.estimators import name_fitted_model
 
@@ -68,11 +68,3 @@ def test_model_named_like_one_of_scikit_learn_predicts_like_it(params, name, ref
     model = OPGDClassifier(**params).fit(X, y)
     assert name_fitted_model(model) == name
     np.testing.assert_array_equal(model.predict(X), reference.fit(X, y).predict(X))
-
-
-def test_every_row_of_a_selection_has_the_name_of_its_parameters():
-    X, y = load_iris(return_X_y=True)
-    table = OPGDClassifierCV(cv=3).fit(X, y).cv_results_
-    expected = [name_model(params, 4, 3) for params in table["params"]]
-    assert table["model"].tolist() == expected
-    assert len(set(expected)) == len(expected)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.model_selection import RepeatedStratifiedKFold
 
 from opgd._model_selection.correction import correct_error
 from opgd._model_selection.folds import Outcome, Sample, make_folds
@@ -38,19 +37,6 @@ def make_model(errors, n_gaussians=2, n_parameters=10, loss=0.5, wrong=None):
             for part in wrong
         ]
     )
-
-
-def test_splits_that_hold_out_samples_several_times_are_recognized(rng):
-    sample = Sample(rng.normal(size=(60, 3)), np.arange(60) % 2, None, np.arange(2))
-    splits = list(
-        RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0).split(
-            sample.X, sample.codes
-        )
-    )
-    for which, n_times in [(splits, 4.0), (splits[:3], 1.0), (splits[:4], 4 / 3)]:
-        folds = make_folds(sample, which)
-        model = Model([fold.try_models(Setting("diag", 1, 0.1, 0.0), [1])[0] for fold in folds])
-        assert model.n_times == pytest.approx(n_times)
 
 
 def test_score_decides_then_loss_then_size():
@@ -92,21 +78,6 @@ def test_fewer_gaussians_need_a_log_loss_within_half_a_standard_error(loss, n_ga
     assert Ranking(calibrate=False).preferred([many, few]) is few
     one_split = [Model(model.outcomes[:1]) for model in (many, few)]
     assert Ranking().preferred(one_split).n_gaussians == 2
-
-
-def test_log_losses_of_separated_classes_do_not_call_for_more_gaussians():
-    many = with_losses(make_model([0.0] * 3, n_gaussians=16), [0.0049] * 3, [0.0] * 3)
-    few = with_losses(make_model([0.0] * 3, n_gaussians=2), [0.0053] * 3, [0.0] * 3)
-    assert Ranking().preferred([many, few]) is few
-
-
-def test_units_of_a_score_do_not_matter():
-    many = make_model([0.1, 0.1], n_gaussians=16)
-    one = make_model([0.4, 0.4], n_gaussians=1)
-    for model in (many, one):
-        for k, outcome in enumerate(model.outcomes):
-            model.outcomes[k] = replace(outcome, score=1e-3 * outcome.score)
-    assert Ranking(by_accuracy=False).preferred([many, one]) is many
 
 
 def test_log_loss_as_score():
