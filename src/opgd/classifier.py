@@ -231,8 +231,6 @@ class OPGDClassifier(SupportMixin, ProjectionClassifier):
     1.0
     """
 
-    _fits_on_cluster = True
-
     def __init__(
         self,
         n_components: int | None = None,

@@ -257,7 +257,6 @@ class OPGDClassifierCV(
     """Whether LDA and RDA are candidates."""
 
     _allow_missing = True
-    _fits_on_cluster = True
 
     def __init__(
         self,

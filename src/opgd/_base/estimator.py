@@ -50,8 +50,6 @@ class BaseModel(BaseEstimator):
 
     _allow_missing = False
     """Whether samples may have missing values (nan)."""
-    _fits_on_cluster = False
-    """Whether Dask input stays on its workers in `fit`; otherwise it is loaded."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -96,13 +96,6 @@ def check_two_dimensional(X: Any) -> None:
         raise ValueError(f"Expected 2D array, got a Dask array with {X.ndim} dimension(s) instead.")
 
 
-def load_lengths(X: Any) -> Any:
-    """Return a Dask array of numbers from Dask input, whose blocks have known lengths."""
-    convert = functools.partial(to_feature_array, finite="allow-nan", min_samples=0)
-    array = apply_lazily(convert, X)
-    return array.compute_chunk_sizes() if np.isnan(array.shape[0]) else array
-
-
 def compute_eagerly(values: Any) -> Any:
     """Return values in memory; Dask collections are computed."""
     return values.compute() if is_lazy(values) else values

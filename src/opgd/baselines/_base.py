@@ -7,7 +7,6 @@ import numpy as np
 
 from opgd._base.estimator import restore_on_failure
 from opgd._base.gaussian import GaussianClassifier
-from opgd._dask.lazy import is_lazy
 from opgd._fit.data_warnings import warn_about_data
 from opgd._fit.normal_form import describe_gaussians
 from opgd._fit.problem import Prepared, Problem, limit_n_components, prepare
@@ -71,9 +70,9 @@ class Baseline(GaussianClassifier):
             Fitted estimator.
         """
         self._check_parameters()
-        engine, classes = self._read_samples(X, y, sample_weight)
+        X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
         with one_blas_thread():
-            prepared = self._prepare(engine, len(classes))
+            prepared = self._prepare(RowEngine(X, codes, weights), len(classes))
             priors = check_priors(self.priors, classes, prepared.classes.priors)
             solution = self._solve(Task(prepared, classes, priors))
             attributes = describe_gaussians(solution.problem, solution.directions)
@@ -85,14 +84,6 @@ class Baseline(GaussianClassifier):
 
     def _check_parameters(self) -> None:
         """Raise an error that names the parameter if one is invalid."""
-
-    def _read_samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Engine, AnyArray]:
-        """Return an engine over the samples with positive weight, and the class labels."""
-        if is_lazy(X) and self._fits_on_cluster:
-            rows = self._check_dask_labeled(X, y, sample_weight)
-            return rows.engine, rows.classes
-        X, classes, codes, weights = self._check_labeled(X, y, sample_weight)
-        return RowEngine(X, codes, weights), classes
 
     def _prepare(self, engine: Engine, n_classes: int) -> Prepared:
         """Return standardized samples and moments of the classes."""

@@ -205,8 +205,6 @@ class CommonPrincipalComponents(ProjectionMixin, Baseline):
     (150, 2)
     """
 
-    _fits_on_cluster = True
-
     def __init__(
         self,
         n_components: int | None = None,

@@ -78,7 +78,6 @@ class ReducedRankLDA(SupportMixin, ProjectionMixin, Baseline):
     """
 
     _allow_missing = True
-    _fits_on_cluster = True
 
     def __init__(
         self,

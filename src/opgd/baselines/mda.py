@@ -79,7 +79,6 @@ class MixtureDiscriminantAnalysis(Baseline):
     (6, 4)
     """
 
-    _fits_on_cluster = True
     _advice = "set covariance_type or n_subclasses to control this"
 
     def __init__(

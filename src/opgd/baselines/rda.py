@@ -69,7 +69,6 @@ class RegularizedDiscriminantAnalysis(Baseline):
     """
 
     _allow_missing = True
-    _fits_on_cluster = True
 
     _advice = "set alpha or gamma to choose the amount of shrinkage"
 

@@ -55,8 +55,6 @@ class SlicedAverageVariance(ProjectionMixin, Baseline):
     (178, 3)
     """
 
-    _fits_on_cluster = True
-
     def __init__(self, n_components: int | None = None, *, priors: Any = None) -> None:
         self.n_components = n_components
         self.priors = priors
