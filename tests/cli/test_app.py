@@ -7,7 +7,7 @@ from tests.cli.helpers import assert_call_refused, join_words, run_ok
 
 def test_help_and_version():
     assert run_ok("--version").out.startswith("opgd ")
-    for command in ("fit", "predict", "transform", "cluster", "report", "compare", "info", "demo"):
+    for command in ("fit", "predict", "cluster", "report", "compare", "info"):
         assert "Usage: opgd " + command in run_ok(command, "--help").out
     assert "completion" in run_ok("--help").out
 

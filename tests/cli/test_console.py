@@ -107,7 +107,6 @@ HOSTILE = "\x1b[31m\x1b]0;title\x07\x9b2J\u202e\r\x7f\u2028"
         ["fit", f"no{HOSTILE}.csv", "-t", "kind", "-o", "new.opgd"],
         ["predict", "own.opgd", "own.csv", "-o", f"new{HOSTILE}.csv"],
         ["predict", "own.opgd", "other.csv"],
-        ["transform", "own.opgd", "other.csv"],
         ["cluster", "own.csv", "--ignore", "kind", "-k", "2", "-o", "new.opgd"],
         ["compare", "own.csv", "-t", "kind", "--methods", "LDA", "--cv", "2"],
         ["report", "own.opgd", "other.csv", "-o", "new.html"],

@@ -61,7 +61,7 @@ def test_the_page_on_real_tables_does_what_it_says(tmp_path, monkeypatch):
     for path in FOLDER.glob("*.csv"):
         shutil.copy(path, tmp_path)
     seen = follow(GUIDE / "real_tables.md", tmp_path, monkeypatch)
-    assert {"fit", "info", "predict", "transform", "report", "cluster", "--dry-run"} <= seen
+    assert {"fit", "info", "predict", "--scores", "report", "cluster", "--dry-run"} <= seen
     predictions = pd.read_csv("predictions.csv")
     assert np.all(np.isfinite(predictions.filter(like="probability_")))
     assert pd.read_csv("scores.csv")["customer_id"].str.startswith("C-").all()
@@ -71,7 +71,7 @@ def test_the_page_on_real_tables_does_what_it_says(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
 def test_the_page_does_what_it_says(tmp_path, monkeypatch):
     seen = follow(PAGE, tmp_path, monkeypatch)
-    assert {"fit", "predict", "transform", "report", "cluster", "info", "demo", "compare"} <= seen
+    assert {"fit", "predict", "--scores", "report", "cluster", "info", "compare"} <= seen
     predictions = pd.read_csv("predictions.csv")
     truth = pd.read_csv("demo/wine-test.csv")["label"]
     assert predictions["row"].tolist() == list(range(1, 46))

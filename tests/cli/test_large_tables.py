@@ -93,7 +93,7 @@ def test_settings_are_selected_on_a_sample(files, table, large, monkeypatch):
     assert facts["columns"] == ["a", "b", "c", "d", "plan"]
     run_ok("predict", "m.opgd", "t.parquet", "-o", "out.parquet")
     assert pl.read_parquet("out.parquet")["row"].to_list() == list(range(1, 701))
-    printed = run_ok("transform", "m.opgd", "t.parquet").out.splitlines()
+    printed = run_ok("predict", "m.opgd", "t.parquet", "--scores").out.splitlines()
     assert len(printed) == 701
     assert printed[0].startswith("row,")
 

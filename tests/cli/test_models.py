@@ -44,7 +44,9 @@ def test_rows_left_out_keep_the_numbers_of_the_others(files):
         assert refused.code == 2
         for words in ("hue", "2 of 89 rows", "rows 1, 4", "--drop-missing to drop 2 rows"):
             assert words in refused.err
-    done = run_ok("transform", "model.opgd", "holes.csv", "--drop-missing", "--keep", "kind")
+    done = run_ok(
+        "predict", "model.opgd", "holes.csv", "--scores", "--drop-missing", "--keep", "kind"
+    )
     found = pd.read_csv(io.StringIO(done.out))
     assert found["row"].tolist()[:4] == [2, 3, 5, 6]
     assert found["kind"].tolist() == table["kind"].drop([0, 3]).tolist()

@@ -134,6 +134,7 @@ BAD_CALLS = [
     (["predict", "model.opgd", "new.csv", "-o", "model.opgd", "--force"], ["is read"]),
     (["predict", "model.opgd", "new.csv", "--json"], ["--json", "-o FILE"]),
     (["predict", "model.opgd", "new.csv", "--keep", "none"], ["'none'", "--keep"]),
+    (["predict", "rda.opgd", "new.csv", "--scores"], ["--scores", "no axes"]),
     (["predict", "model.opgd", "new.csv", "--coverage", "0.9"], ["held-out rows"]),
     (["predict", "model.opgd", "new.csv", "--coverage", "2"], ["--coverage"]),
     (["predict", "model.opgd", "new.csv", "--reject-below", "0.9"], ["--reject-label"]),

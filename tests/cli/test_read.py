@@ -131,7 +131,7 @@ def use_damaged_tables(generators):
         data = damaged_table(rng, SMALL_TABLE)
         name = rng.choice(["hostile.csv", "hostile.txt", "hostile.tsv"])
         Path(name).write_bytes(data)
-        command = rng.choice(["fit", "predict", "predict", "predict", "cluster", "transform"])
+        command = rng.choice(["fit", "predict", "predict", "predict", "cluster"])
         more = rng.choice([[], [], ["--drop-missing"]])
         if command == "fit":
             done = fit_small(

@@ -83,7 +83,13 @@ def call(text):
         main(text.split() + ["--quiet"])
     except SystemExit as end:
         assert not end.code, text
-call("demo wine --out demo")
+from pathlib import Path
+from sklearn.datasets import load_wine
+Path("demo").mkdir()
+wine = load_wine(as_frame=True)
+wine = wine.data.assign(label=wine.target_names[wine.target])
+wine[::3].to_csv("demo/wine-test.csv", index=False)
+wine[1::3].to_csv("demo/wine.csv", index=False)
 call("fit demo/wine.csv -t label --axes 2 --cv 2 -o m.opgd")
 call("predict m.opgd demo/wine-test.csv -o p.csv")
 call("report m.opgd demo/wine.csv --cv 0 -o r.html")

@@ -8,13 +8,11 @@ import typer
 from opgd import __version__
 from opgd.cli.commands.cluster import cluster
 from opgd.cli.commands.compare import compare
-from opgd.cli.commands.demo import demo
 from opgd.cli.commands.export import export
 from opgd.cli.commands.fit import fit
 from opgd.cli.commands.info import info
 from opgd.cli.commands.predict import predict
 from opgd.cli.commands.report import report
-from opgd.cli.commands.transform import transform
 from opgd.cli.console import print_warnings_as_lines
 
 app = typer.Typer(
@@ -48,21 +46,16 @@ def options(
         ),
     ] = False,
 ) -> None:
-    """Gaussian discriminant analysis on optimal projections, for tables in files.
-
-    To get started, run: opgd demo
-    """
+    """Gaussian discriminant analysis on optimal projections, for tables in files."""
 
 
 for command in (
     fit,
     predict,
-    transform,
     cluster,
     report,
     compare,
     info,
     export,
-    demo,
 ):
     app.command()(command)

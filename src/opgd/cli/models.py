@@ -273,12 +273,16 @@ def predict_rows(estimator: Any, X: Any, *, proba: bool = False) -> dict[str, An
 
 
 def decide_rows(
-    estimator: Any, X: Any, *, proba: bool, decision: Decision, terminal: Terminal
+    estimator: Any, X: Any, *, proba: bool, scores: bool, decision: Decision, terminal: Terminal
 ) -> dict[str, Any]:
-    """Return the same with costs, rejection, prediction sets and estimated class shares."""
+    """Return the same with scores, costs, rejection, prediction sets, estimated class shares."""
     decision.check(estimator)
+    if scores and not hasattr(estimator, "transform"):
+        raise BadInput(f"--scores: {type(estimator).__name__} has no axes to project rows on.")
+    projected = np.asarray(estimator.transform(X)) if scores else np.empty((len(X), 0))
+    coordinates = {f"axis_{j + 1}": values for j, values in enumerate(projected.T)}
     if not decision.names:
-        return predict_rows(estimator, X, proba=proba)
+        return predict_rows(estimator, X, proba=proba) | coordinates
     priors = decision.estimate(estimator, X, terminal)
     labels = decision.predict(estimator, X, priors, terminal)
     probabilities = estimator.predict_proba(X, priors)
@@ -287,7 +291,7 @@ def decide_rows(
     codes = np.array([known.get(label, -1) for label in labels.tolist()])
     predicted = probabilities[np.arange(len(codes)), codes]
     columns["probability"] = np.where(codes < 0, probabilities.max(axis=1), predicted)
-    return columns | decision.predict_sets(estimator, X, priors)
+    return columns | decision.predict_sets(estimator, X, priors) | coordinates
 
 
 def _tabulate(

@@ -32,6 +32,12 @@ def predict(
             "--proba", rich_help_panel=OUTPUT, help="Add the probabilities of all classes."
         ),
     ] = False,
+    scores: Annotated[
+        bool,
+        typer.Option(
+            "--scores", rich_help_panel=OUTPUT, help="Add the coordinates on the axes of the model."
+        ),
+    ] = False,
     costs: Annotated[
         str | None,
         typer.Option(
@@ -110,7 +116,7 @@ def predict(
         )
     inputs = [model, data, *([] if costs is None else [costs])]
     apply_model(
-        partial(decide_rows, proba=proba, decision=decision, terminal=terminal),
+        partial(decide_rows, proba=proba, scores=scores, decision=decision, terminal=terminal),
         model,
         data,
         TableOutput(output, force=force, inputs=inputs, raw=raw),
