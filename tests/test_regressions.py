@@ -256,19 +256,18 @@ def test_drift_of_features_with_missing_values(iris):
 
 def test_rare_categories_are_not_missing():
     column = ["a"] * 120 + ["b"] * 75 + ["c"] * 5
-    encoder = TableEncoder().fit(pd.DataFrame({"c": column, "x": np.arange(200) % 7}))
-    table = pd.DataFrame({"c": ["a", "c", "unheard of"], "x": [1, 2, 3]})
-    with pytest.warns(DataWarning, match="unknown category"):
-        encoded = np.asarray(encoder.transform(table), dtype=float)
-    assert np.isfinite(encoded).all()
-    np.testing.assert_array_equal(encoded[1, :1], encoded[2, :1])
+    table = pd.DataFrame({"c": column, "x": np.arange(200) % 7})
+    with pytest.warns(DataWarning, match="rare or unknown categories and count as 'a'"):
+        encoder = TableEncoder().fit(table)
+    with pytest.warns(DataWarning, match="rare or unknown categories and count as 'a'"):
+        encoded = encoder.transform(pd.DataFrame({"c": ["a", "c", "unheard of"], "x": [1, 2, 3]}))
+    np.testing.assert_array_equal(encoded[:, 0], 0)
 
 
 def test_names_of_encoded_columns_are_distinct():
-    words = ["x", "y"] * 20
-    table = pd.DataFrame({"a": words, "a=y": np.arange(40) % 9, "a=y (2)": np.arange(40) % 11})
-    names = TableEncoder().fit(table).get_feature_names_out().tolist()
-    assert len(set(names)) == len(names) == 3
+    table = pd.DataFrame({"a": ["x", "y"] * 20, "a=y": np.arange(40) % 9})
+    with pytest.raises(ValueError, match="Several features are named 'a=y'"):
+        TableEncoder().fit(table)
 
 
 def test_one_split_has_no_standard_error(iris):
@@ -291,15 +290,6 @@ def test_an_empty_column_of_percentages_is_missing():
     encoder = TableEncoder().fit(table)
     encoded = np.asarray(encoder.transform(table[:1].assign(rate=None)), dtype=float)
     np.testing.assert_array_equal(encoded, [[np.nan, 0.0]])
-
-
-@pytest.mark.parametrize("kind", [int, float, str])
-def test_booleans_may_be_written_as_binary_numbers(kind):
-    flags = np.arange(60) % 3 == 0
-    table = pd.DataFrame({"flag": flags, "x": np.arange(60) % 7})
-    encoder = TableEncoder().fit(table)
-    numbers = table.assign(flag=flags.astype(int).astype(kind))
-    np.testing.assert_array_equal(encoder.transform(numbers), encoder.transform(table))
 
 
 def test_displays_accept_pipelines(iris):

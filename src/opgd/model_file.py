@@ -61,13 +61,6 @@ TRUSTED = [
     "opgd.core.held_out.HeldOut",
     "opgd.core.marginal.Completion",
     "opgd.model_file.LabelDict",
-    # TableEncoder
-    "opgd._tables.columns.CategoryColumn",
-    "opgd._tables.columns.DateColumn",
-    "opgd._tables.columns.NumberColumn",
-    "opgd._tables.summary.ColumnSummary",
-    "opgd._tables.summary.TableSummary",
-    "opgd._tables.text_numbers.NumberFormat",
     "opgd.table_encoder.TableEncoder",
     # parameters `cv`
     "sklearn.model_selection._split.GroupKFold",

@@ -1,36 +1,11 @@
 """Columns are selected by name, never by pattern."""
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import opgd
 from opgd import load_model
-from tests.cli.helpers import fit, pl, run_ok
-
-from opgd.cli.tables.columns import drop_columns, replace_columns, select_columns  # isort: skip
-
-NAMES = ["^b$", "*", "b", "^.*$", "", "a.b", "^", "$"]
-TABLES = Path(opgd.__file__).parent / "cli"
-
-
-@pytest.fixture
-def table():
-    return pl.DataFrame({name: [j, j] for j, name in enumerate(NAMES)})
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_selects_the_column_that_has_it(name, table):
-    (column,) = select_columns(table, [name])
-    assert column.unique().to_list() == [NAMES.index(name)]
-    assert drop_columns(table, [name]).columns == [other for other in NAMES if other != name]
-    replaced = replace_columns(table, {name: pl.Series(["x", "y"])})
-    assert replaced.columns == NAMES
-    kinds = dict(zip(replaced.columns, replaced.dtypes, strict=True))
-    assert [other for other, kind in kinds.items() if kind == pl.String] == [name]
+from tests.cli.helpers import fit, run_ok
 
 
 @pytest.mark.parametrize("name", ["^b$", "*", "^.*$"])
@@ -68,11 +43,3 @@ def test_labels_weights_and_groups_may_have_such_names(files):
     answers = pd.read_csv("out.csv")
     assert np.mean(answers["prediction"] == answers["^y$"]) > 0.95
     run_ok("report", "own.opgd", "own.csv", "--groups", "*", "-o", "out.html")
-
-
-def test_polars_gets_no_names_elsewhere():
-    """Strings that polars would expand reach it in one module only."""
-    for path in TABLES.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Attribute) and node.attr in ("select", "drop", "col"):
-                assert ast.unparse(node) == "frame.select", path  # of pl.all() in read.py

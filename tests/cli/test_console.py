@@ -83,13 +83,13 @@ def test_tables_of_columns_fit_the_width(width, files, monkeypatch):
     cities = [f"city number {i % 12}" for i in range(178)]
     wine(city=cities, gap=[None, *range(177)]).to_csv("own.csv", index=False)
     dry = run_ok("fit", "own.csv", "-t", "kind", "--dry-run").out.splitlines()[1:]
-    fitted = fit("own.csv").err.splitlines()[1:]
+    fitted = [line for line in fit("own.csv").err.splitlines() if not line.startswith("opgd: ")]
     printed = run_ok("info", "own.opgd").out.splitlines()
     assert max(map(len, dry)) == width
-    assert dry == fitted[: len(dry)] == printed[-len(dry) :]
+    assert dry == fitted == printed[-len(dry) :]
     assert dry[0].split() == ["column", "kind", "encoding", "missing"]
     assert len(dry) == 1 + 7
-    assert "(reference city" in "".join(dry)
+    assert "reference city" in "".join(dry)
 
 
 HOSTILE = "\x1b[31m\x1b]0;title\x07\x9b2J\u202e\r\x7f\u2028"

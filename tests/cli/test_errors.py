@@ -15,7 +15,7 @@ from tests.cli.helpers import EXIT_CODES, fit, fit_small, list_files, main, pl, 
 WITHOUT = """
 import sys
 from opgd.cli import main
-for package in ("polars", "typer"):
+for package in ("pandas", "typer"):
     sys.modules[package] = None
     sys.modules.pop("opgd.cli.app", None)
     try:
@@ -29,7 +29,7 @@ def test_the_command_without_its_packages_names_the_extra(files):
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
     assert done.stdout.split() == ["2", "2"]
     wanted = "opgd: The command line needs {}: the extra 'cli' is missing; see Installation.\n"
-    assert done.stderr == wanted.format("polars") + wanted.format("typer")
+    assert done.stderr == wanted.format("pandas") + wanted.format("typer")
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("oh"), np.linalg.LinAlgError("oh")])

@@ -70,7 +70,7 @@ BAD_TABLES = {
     "spreadsheet": (b"PK\x03\x04" + bytes(range(256)), ["spreadsheet", "CSV"]),
     "open quote": (b'a,b,y\n1,"2,p\n3,4,q\n', ["bad.csv"]),
     "no target": (b"a,b\n1,2\n3,4\n", ["no column 'y'", "--target", "'a', 'b'"]),
-    "infinite": (changed("4,-inf,p"), ["infinite", "b", "'-inf'", "row 5"]),
+    "infinite": (changed("4,-inf,p"), ["infinity", "'b'", "row 5"]),
     "missing": (changed("?,NA,p"), ["2 columns", "row 5", "missing to drop 1 row", "--impute"]),
     "one class": (GOOD.replace("q", "p"), ["only one class", "'p'"]),
     "measurements": (
@@ -96,11 +96,11 @@ def test_bad_tables_are_refused_in_words(name, tmp_path, monkeypatch):
 
 
 ODD_TABLES = {
-    "words": (changed("4,two,p"), "but also 1 other cell, treated as missing: 'two'"),
-    "dates": (changed("4,2021-03-04,p"), "treated as missing: '2021-03-04'"),
+    "words": (changed("4,two,p"), "not numbers and become missing, for example 'two'"),
+    "dates": (changed("4,2021-03-04,p"), "become missing, for example '2021-03-04'"),
     "terminal codes": (changed("4,\x1b[31mred,p"), r"\x1b[31mred"),
     "no label": (changed("4,2,"), "Dropped 1 row without a label."),
-    "thousands": (GOOD.replace(",2,", ',"1,234",'), "commas between thousands"),
+    "thousands": (GOOD.replace(",2,", ',"1,234",'), "read as numbers"),
 }  # fmt: skip
 
 

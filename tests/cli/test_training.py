@@ -21,7 +21,7 @@ def test_counters_of_rows_are_dropped(files):
     wine(id=np.arange(178)).to_csv("own.csv", index=False)
     done = fit("own.csv", "--json")
     assert json.loads(done.out)["columns"] == COLUMNS
-    assert "it numbers the rows" in fit("own.csv", "--force").err
+    assert "a different integer in every row" in fit("own.csv", "--force").err
     assert fit("train.csv", "--force").err == ""
 
 

@@ -41,7 +41,6 @@ ESTIMATORS = [
     CommonPrincipalComponents(),
     MixtureDiscriminantAnalysis(n_subclasses=2),
     TableEncoder(),
-    TableEncoder(missing="median"),
 ]
 LONG = [
     OPGDClassifierCV(2, cv=2),

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -48,12 +49,19 @@ def fit(*steps, y=Y):
 
 @pytest.fixture(scope="module")
 def model():
-    return fit(TableEncoder(missing="median"), OPGDClassifier(2))
+    return fit(
+        TableEncoder({"comment": "ignore"}), SimpleImputer(strategy="median"), OPGDClassifier(2)
+    )
 
 
 @pytest.fixture(scope="module")
 def mixture():
-    return fit(TableEncoder(missing="median"), StandardScaler(), OPGDMixture(2, random_state=0))
+    return fit(
+        TableEncoder({"comment": "ignore"}),
+        SimpleImputer(strategy="median"),
+        StandardScaler(),
+        OPGDMixture(2, random_state=0),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +95,23 @@ def test_loadings_have_the_encoded_names(model):
 
 
 def test_displays_of_searches_and_mixtures_accept_pipelines(mixture):
-    search = fit(TableEncoder(missing="median"), OPGDClassifierCV((1, 2), ridge=0.1, cv=2))
+    search = fit(
+        TableEncoder({"comment": "ignore"}),
+        SimpleImputer(strategy="median"),
+        OPGDClassifierCV((1, 2), ridge=0.1, cv=2),
+    )
     assert ComponentsDisplay.from_cv(search, draw=False).panels
     assert ComponentsDisplay.from_mixture(mixture, draw=False).panels
     assert ProjectionDisplay.from_estimator(mixture, X, draw=False).kind == "cluster"
 
 
 def test_other_pipelines_are_refused_by_the_name_of_their_last_step():
-    other = fit(TableEncoder(missing="median"), StandardScaler(), LogisticRegression())
+    other = fit(
+        TableEncoder({"comment": "ignore"}),
+        SimpleImputer(strategy="median"),
+        StandardScaler(),
+        LogisticRegression(),
+    )
     message = "or a Pipeline that ends in one, got a Pipeline that ends in LogisticRegression"
     for display in (ProjectionDisplay, LoadingsDisplay, ComponentsDisplay):
         with pytest.raises(TypeError, match=message):
@@ -104,7 +121,12 @@ def test_other_pipelines_are_refused_by_the_name_of_their_last_step():
 
 
 def test_steps_without_names_leave_columns_numbered():
-    steps = TableEncoder(missing="median"), FunctionTransformer(np.arctan), OPGDClassifier(1)
+    steps = (
+        TableEncoder({"comment": "ignore"}),
+        SimpleImputer(strategy="median"),
+        FunctionTransformer(np.arctan),
+        OPGDClassifier(1),
+    )
     unnamed = fit(*steps)
     assert unwrap(unnamed).names is None
     display = LoadingsDisplay.from_estimator(unnamed, X, draw=False)
@@ -144,7 +166,12 @@ def test_cross_validation_of_a_report_fits_all_steps_again(model):
             seen.append(len(X))
             return super().fit(X, y, sample_weight)
 
-    pipeline = fit(TableEncoder(missing="median"), Recorder(), OPGDClassifier(1))
+    pipeline = fit(
+        TableEncoder({"comment": "ignore"}),
+        SimpleImputer(strategy="median"),
+        Recorder(),
+        OPGDClassifier(1),
+    )
     seen.clear()
     summary = summarize(pipeline, X, Y, cv=3)
     assert seen == [100, 100, 100]

@@ -5,17 +5,19 @@ lower bound from the spacing of the values. Features in which most samples have 
 (about 80 % or more) are left out.
 """
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 
-from opgd._tables.columns import find_source
 from opgd._utils.text import list_names
 from opgd.core.coordinates import Frame
 from opgd.core.engines import Engine, RowEngine
 from opgd.core.types import FloatArray, IntArray
 
+ENCODED = re.compile(r"(.+?)(=.*|:days|:text_\d+|:(hour|weekday|month)_(sin|cos))")
+"""Names of features that `TableEncoder` makes from a column of a table."""
 MAX_ROWS = 20_000
 """Maximum number of samples whose values are compared."""
 REPEATED = 5
@@ -127,8 +129,8 @@ def describe_resolution(
 
 def _find_sources(names: list[str]) -> list[str]:
     """Return the columns of a table that were encoded as these features, if any."""
-    found = [find_source(name.strip("'\"")) for name in names]
-    return list(dict.fromkeys(source for source in found if source is not None))
+    found = [ENCODED.fullmatch(name.strip("'\"")) for name in names]
+    return list(dict.fromkeys(match[1] for match in found if match))
 
 
 def _name_sources(sources: list[str]) -> str:

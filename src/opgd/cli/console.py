@@ -15,7 +15,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.segment import Segment
 from rich.table import Table as Grid
 
-from opgd._tables.summary import TableSummary
 from opgd.cli.errors import escape_controls
 
 WIDTH_OF_FILES = 100
@@ -41,11 +40,10 @@ class Terminal:
         if not self.quiet:
             _print_line(text)
 
-    def show(self, summary: TableSummary) -> None:
-        """Print a table of columns on standard error, unless quiet or with --json."""
+    def show(self, table: str) -> None:
+        """Print a table on standard error, unless quiet or with --json."""
         if not self.quiet and not self.as_json:
-            text = summary.to_text(make_console(stderr=True).width)
-            sys.stderr.write(escape_controls(text) + "\n")
+            sys.stderr.write(escape_controls(table) + "\n")
 
     def print_result(self, facts: dict[str, Any], page: RenderableType) -> None:
         """Print the facts as JSON with --json, otherwise the page unless quiet."""

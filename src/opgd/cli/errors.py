@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import NoReturn
 
-REQUIRED_PACKAGES = ("typer", "rich", "polars", "pandas", "skops")
+REQUIRED_PACKAGES = ("typer", "rich", "pandas", "pyarrow", "skops")
 INPUT_ERRORS = (
     ValueError,
     FileExistsError,

@@ -6,7 +6,6 @@ from rich.console import Group
 from rich.table import Table as Grid
 from rich.text import Text
 
-from opgd._tables.summary import TableSummary
 from opgd.cli.console import Terminal, list_names, make_console, sanitize
 
 MAX_CLASSES = 12
@@ -31,9 +30,9 @@ def collect_facts(
     facts["columns"] = None if names is None else [str(name) for name in names]
     if encoder is not None:
         facts["features"] = facts["columns"]
-        facts["columns"] = [column.name for column in encoder.columns_]
-        facts["n_columns"] = len(encoder.columns_)
-        facts["table"] = [vars(entry) for entry in encoder.summary_]
+        facts["table"] = list_columns(encoder)
+        facts["columns"] = [column["column"] for column in facts["table"] if column["outputs"]]
+        facts["n_columns"] = len(facts["columns"])
     if has_selected_features(estimator):
         facts |= _collect_used(estimator, encoder)
     if hasattr(estimator, "n_components_"):
@@ -56,22 +55,48 @@ def collect_facts(
     return facts | {"training": training, "imputation": fill_values}
 
 
-def print_facts(
-    facts: dict[str, Any], terminal: Terminal, table: TableSummary | None = None
-) -> None:
-    """Print the facts about a model as JSON or as a two-column table.
+def list_columns(encoder: Any) -> list[dict[str, Any]]:
+    """Return what an encoder did with each column, as plain data."""
+    keys = ("column", "kind", "encoding", "lost", "missing", "outputs")
+    return [{key: column[key] for key in keys} for column in encoder.columns_]
 
-    `table` describes the columns that an encoder takes.
-    """
+
+def format_encoding(columns: list[dict[str, Any]], width: int) -> str:
+    """Return the encoding of columns as lines of at most `width` characters, from 60 on."""
+    rows = [("column", "kind", "encoding", "missing")] + [
+        (
+            sanitize(c["column"], 30),
+            c["kind"],
+            sanitize(c["encoding"], 200),
+            str(c["missing"] or ""),
+        )
+        for c in columns
+    ]
+    widths = [max(len(row[j]) for row in rows) for j in range(4)]
+    widths[2] = max(20, min(widths[2], width - sum(widths[:2]) - widths[3] - 6))
+    return "\n".join(
+        f"{name:{widths[0]}}  {kind:{widths[1]}}  {shorten(encoding, widths[2]):{widths[2]}}  "
+        f"{missing:>{widths[3]}}".rstrip()
+        for name, kind, encoding, missing in rows
+    )
+
+
+def shorten(text: str, width: int) -> str:
+    """Return text of limited length."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def print_facts(facts: dict[str, Any], terminal: Terminal, *, with_table: bool = False) -> None:
+    """Print the facts about a model as JSON or as a two-column table."""
     grid = Grid.grid(padding=(0, 2))
     grid.title, grid.title_justify = Text(f"Model {facts['model']}", style="bold"), "left"
     for key, value in _format_lines(facts):
         grid.add_row(Text(key, style="cyan"), Text(value))
-    if table is None:
-        terminal.print_result(facts, grid)
-    else:
-        text = Text(f"\n{table.to_text(make_console().width)}")
-        terminal.print_result(facts, Group(grid, text))
+    page: Any = grid
+    if with_table and "table" in facts:
+        table = format_encoding(facts["table"], make_console().width)
+        page = Group(grid, Text(f"\n{table}"))
+    terminal.print_result(facts, page)
 
 
 def _collect_used(estimator: Any, encoder: Any) -> dict[str, Any]:
@@ -86,7 +111,7 @@ def _collect_used(estimator: Any, encoder: Any) -> dict[str, Any]:
     used = [names[j] for j in list_used_features(estimator)]
     if encoder is None:
         return {"columns_used": used}
-    origins = {name: entry.column for entry in encoder.summary_ for name in entry.outputs}
+    origins = {name: c["column"] for c in encoder.columns_ for name in c["outputs"]}
     columns = dict.fromkeys(origins[name] for name in used if name in origins)
     return {"columns_used": list(columns), "features_used": used}
 

@@ -9,18 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 from rich.text import Text
 from sklearn.pipeline import Pipeline
 
-from opgd._tables.columns import ChangedColumn
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
 from opgd.cli.decisions import Decision
 from opgd.cli.errors import BadInput
-from opgd.cli.tables.batches import QUIET, is_large, iterate_tables
 from opgd.cli.tables.encode import encode_known_labels
-from opgd.cli.tables.frames import pop_frame
-from opgd.cli.tables.read import Table, read_table
+from opgd.cli.tables.read import QUIET, Table, is_large, iterate_tables, read_table
 from opgd.cli.tables.training import Training, check_complete
 from opgd.cli.tables.write import TableOutput, build_answer_table, select_kept_columns
 from opgd.core.types import AnyArray
@@ -77,7 +73,7 @@ class Model:
         if not hasattr(first, "feature_names_in_"):
             return None
         if self.encoder is not None:
-            return [column.name for column in self.encoder.columns_]
+            return [column["column"] for column in self.encoder.columns_ if column["outputs"]]
         return [str(name) for name in first.feature_names_in_]
 
     @property
@@ -91,8 +87,8 @@ class Model:
             return set(names.tolist()) - used
         if self.encoder is None or list(self.encoder.get_feature_names_out()) != list(names):
             return set()
-        entries = self.encoder.summary_
-        return {entry.column for entry in entries if used.isdisjoint(entry.outputs)}
+        columns = self.encoder.columns_
+        return {column["column"] for column in columns if used.isdisjoint(column["outputs"])}
 
     @property
     def pipeline(self) -> Any:
@@ -182,18 +178,16 @@ def select_new_rows(
     *,
     drop_missing: bool,
     expected: Collection[str] = (),
-    keep: Collection[str] = (),
 ) -> NewRows:
     """Return the features of the rows of a table, with missing cells filled or dropped.
 
-    Columns in `expected`, such as the labels, are not reported as unused; columns in `keep`
-    also stay in the table.
+    Columns in `expected`, such as the labels, are not reported as unused.
     """
     names = _select_columns(model, table, terminal, {*expected, model.target, model.groups})
-    frame = pop_frame(table, names, terminal, keep)
+    frame = table.get_features(names, terminal)
     if model.columns is not None:  # those that no axis uses may be absent
         frame = frame.reindex(columns=model.columns)
-    features = _encode(model, frame, table)
+    features = model.encode(frame)
     if model.fill_values is not None:
         n_missing = int(features.isna().sum().sum())
         features = features.fillna(model.fill_values)
@@ -214,21 +208,10 @@ def select_new_rows(
     return NewRows(frame[mask], model.to_input(features), table.select_rows(mask))
 
 
-def _encode(model: Model, frame: pd.DataFrame, table: Table) -> pd.DataFrame:
-    try:
-        return model.encode(frame)
-    except ChangedColumn as error:
-        place = "" if error.row is None else f" (row {frame.index[error.row]})"
-        raise BadInput(
-            f"Column {quote(error.name)} of {table.source} has {error.now}{place}, but the model "
-            f"was fitted to {error.before}. Correct the column."
-        ) from None
-
-
 def _select_columns(
     model: Model, table: Table, terminal: Terminal, expected: set[str | None]
 ) -> list[str]:
-    present = table.frame.columns
+    present = table.frame.columns.tolist()
     if model.columns is None:  # fitted in Python to an array
         names = [name for name in present if name not in expected]
         _check_number_of_columns(model, table, names)
@@ -325,7 +308,7 @@ def apply_model(
         facts = _apply_in_batches(answer, model, data, output, keep, drop_missing, terminal)
     else:
         table = read_table(data, terminal)
-        rows = select_new_rows(model, table, terminal, drop_missing=drop_missing, keep=keep)
+        rows = select_new_rows(model, table, terminal, drop_missing=drop_missing)
         answers = answer(model.estimator, rows.X)
         kept = select_kept_columns(rows.table, keep)
         output.write(build_answer_table(rows.table.row_numbers, answers, kept), terminal)
@@ -352,10 +335,10 @@ def _apply_in_batches(
     summaries: list[dict[str, Any]] = []
     errors = np.zeros(2, dtype=np.intp)
 
-    def make_answers() -> Iterator[pl.DataFrame]:
+    def make_answers() -> Iterator[pd.DataFrame]:
         for table in iterate_tables(data, terminal):
             shown = QUIET if summaries else terminal
-            rows = select_new_rows(model, table, shown, drop_missing=drop_missing, keep=keep)
+            rows = select_new_rows(model, table, shown, drop_missing=drop_missing)
             answers = answer(model.estimator, rows.X)
             summaries.append(_summarize_answers(rows, answers))
             errors[:] += count_errors(model, rows, answers)

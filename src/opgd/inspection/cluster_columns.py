@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from opgd._tables.cells import WordCells
 from opgd.core.types import AnyArray, FloatArray, IntArray
-from opgd.inspection.pipelines import OriginalColumns, Unwrapped
+from opgd.inspection.pipelines import OriginalColumns, Unwrapped, WordCells
 
 MAX_COLUMNS = 40
 
@@ -72,8 +71,8 @@ def profile_clusters_by_column(
     covered = {
         output
         for entry in unwrapped.table or []
-        for output in entry.outputs
-        if entry.column in columns
+        for output in entry["outputs"]
+        if entry["column"] in columns
     }
     found = list(columns.values()) + [
         _profile_numbers(name, means[:, j], differences[:, j].tolist(), origins.get(name))
@@ -123,7 +122,7 @@ def _profile_words(
     """Return the profiles of the columns that a table encoder treats as categories."""
     if originals is None or unwrapped.table is None:
         return {}
-    categories = {entry.column for entry in unwrapped.table if entry.kind == "category"}
+    categories = {entry["column"] for entry in unwrapped.table if entry["kind"] == "category"}
     return {
         name: _profile_column(name, cells, codes, n_clusters)
         for name, cells in zip(originals.names, originals.cells, strict=True)

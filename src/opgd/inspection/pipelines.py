@@ -8,14 +8,13 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from opgd._tables.cells import WordCells, list_values, read_words
-from opgd._tables.columns import DateColumn
-from opgd._tables.summary import TableSummary
+from opgd._table_cells import MISSING_WORDS
 from opgd._utils.columns import compute_lazy
 from opgd._utils.features import read_frame
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_has_axes, name_columns
 from opgd.inspection.loadings import compute_standardized_coefficients
+from opgd.table_encoder import TableEncoder
 
 MAX_CELL_LENGTH = 80
 
@@ -33,23 +32,20 @@ class Unwrapped:
         return X if self.steps is None or X is None else self.steps.transform(X)
 
     @property
-    def table(self) -> TableSummary | None:
+    def table(self) -> list[dict[str, Any]] | None:
         """What a table encoder, the first step, did with each column."""
         first = None if self.steps is None else self.steps[0]
-        summary = getattr(first, "summary_", None)
-        return summary if isinstance(summary, TableSummary) else None
+        return first.columns_ if isinstance(first, TableEncoder) else None
 
     @property
     def date_origins(self) -> dict[str, float]:
         """Features that are days since a date, and this date in days since 1970."""
         if self.steps is None or len(self.steps) > 1 or self.table is None:
             return {}
-        columns = self.steps[0].columns_
-        origins = {c.name: c.origin for c in columns if isinstance(c, DateColumn)}
         return {
-            entry.outputs[0]: origins[entry.column]
-            for entry in self.table
-            if entry.outputs and entry.column in origins
+            column["outputs"][0]: column["state"]["origin"]
+            for column in self.table
+            if column["outputs"] and column["kind"] == "date"
         }
 
 
@@ -100,6 +96,19 @@ def refit_steps(
 
 
 @dataclass(frozen=True)
+class WordCells:
+    """The cells of a column as text: distinct words, and the index of the word of each cell."""
+
+    words: list[str]
+    codes: IntArray  # (n,), -1 where missing
+
+    @property
+    def missing(self) -> AnyArray:
+        """Mask of the missing cells, (n,)."""
+        return self.codes < 0
+
+
+@dataclass(frozen=True)
 class OriginalColumns:
     """Columns of the table before the steps, as words; important columns come first."""
 
@@ -114,10 +123,7 @@ def read_original_columns(unwrapped: Unwrapped, X: Any) -> OriginalColumns | Non
     if frame is None:
         return None
     order = _order_columns(unwrapped, [str(name) for name in frame.names])
-    cells = [
-        read_words((_shorten(value) for value in list_values(frame.column(j))), declared=False)
-        for j in order
-    ]
+    cells = [_read_words(frame.column(j)) for j in order]
     return OriginalColumns([str(frame.names[j]) for j in order], cells)
 
 
@@ -128,7 +134,7 @@ def append_columns(
     if first is None or second is None:
         return None
     others = dict(zip(second.names, second.cells, strict=True))
-    absent = WordCells([], np.full(len(second.cells[0].codes), -1), declared=False)
+    absent = WordCells([], np.full(len(second.cells[0].codes), -1))
     cells = [
         _append_cells(column, others.get(name, absent))
         for name, column in zip(first.names, first.cells, strict=True)
@@ -141,7 +147,7 @@ def _append_cells(first: WordCells, second: WordCells) -> WordCells:
     words = first.words + [word for word in second.words if word not in places]
     places |= {word: place for place, word in enumerate(words)}
     codes = np.array([*(places[word] for word in second.words), -1])[second.codes]
-    return WordCells(words, np.concatenate([first.codes, codes]), first.declared, first.numeric)
+    return WordCells(words, np.concatenate([first.codes, codes]))
 
 
 def _order_columns(unwrapped: Unwrapped, names: list[str]) -> list[int]:
@@ -153,15 +159,21 @@ def _order_columns(unwrapped: Unwrapped, names: list[str]) -> list[int]:
     sizes = (sizes / sizes.max(axis=1, keepdims=True)).max(axis=0)
     by_feature = dict(zip(features, sizes.tolist(), strict=True))
     importance = {
-        entry.column: max((by_feature.get(name, 0.0) for name in entry.outputs), default=-1.0)
-        for entry in table
+        column["column"]: max(
+            (by_feature.get(name, 0.0) for name in column["outputs"]), default=-1.0
+        )
+        for column in table
     }
     return sorted(range(len(names)), key=lambda j: -importance.get(names[j], -1.0))
 
 
-def _shorten(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if value != value else f"{value:.6g}"
-    if isinstance(value, str):
-        return value[:MAX_CELL_LENGTH]
-    return value if isinstance(value, int | None) else str(value)[:MAX_CELL_LENGTH]
+def _read_words(column: Any) -> WordCells:
+    """Return the cells of a column as short words; 1.0 is "1"."""
+    places: dict[str, int] = {}
+    values = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    codes = []
+    for value in values:
+        word = f"{value:.6g}" if isinstance(value, float) else str(value).strip()
+        is_missing = word.lower() in MISSING_WORDS
+        codes.append(-1 if is_missing else places.setdefault(word[:MAX_CELL_LENGTH], len(places)))
+    return WordCells(list(places), np.array(codes, dtype=np.intp))

@@ -69,12 +69,12 @@ def describe_columns(
     else:
         listed = [
             TableColumn(
-                entry.column, entry.kind, entry.action, entry.n_missing, list(entry.outputs)
+                *(entry[key] for key in ("column", "kind", "encoding", "missing", "outputs"))
             )
             for entry in unwrapped.table
         ]
         n_columns = len(listed)
-        n_cells = unwrapped.table.n_rows * sum(1 for column in listed if column.features)
+        n_cells = len(cells) * sum(1 for column in listed if column.features)
     n_missing = sum(column.n_missing for column in listed if column.features)
     treatment = "" if not n_missing else AVERAGED if in_model.any() else FILLED
     return Columns(listed[:MAX_COLUMNS], n_columns, len(names), n_missing, n_cells, treatment)

@@ -111,7 +111,7 @@ def compare(
         verbose=int(not quiet),
     )
     if table_output is not None:
-        table_output.write(_to_polars(results), terminal)
+        table_output.write(results.assign(parameters=results["parameters"].map(str)), terminal)
     summaries = summarize_methods(results)
     facts = {
         "methods": [_to_facts(summary) for summary in summaries],
@@ -162,12 +162,3 @@ def _to_facts(summary: Any) -> dict[str, Any]:
         "winner": summary.winner,
         "failed": summary.n_failed,
     }
-
-
-def _to_polars(results: Any) -> Any:
-    """Return the results of all folds as a polars table, with the settings as text."""
-    import polars as pl
-
-    columns = {name: results[name].tolist() for name in results.columns}
-    columns["parameters"] = [str(parameters) for parameters in columns["parameters"]]
-    return pl.DataFrame(columns)

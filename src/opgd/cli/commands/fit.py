@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -160,7 +161,6 @@ def fit(
     estimator = settings.make_estimator()
 
     from opgd.cli.models import save_trained_model
-    from opgd.cli.tables.batches import is_large
     from opgd.cli.tables.training import Selection, parse_kinds, read_training, show_encoding
     from opgd.cli.tables.write import check_new_file
 
@@ -169,17 +169,13 @@ def fit(
         use, ignore, drop_missing, impute, target, weights, groups, parse_kinds(kinds)
     )
     model_path = check_output(output, dry_run)
-    read: Any = read_training
-    if is_large(data):
-        from opgd.cli.tables import large_training
-
-        read = large_training.encode_sample if dry_run else large_training.read_large_training
+    read = partial(read_training, data, selection, in_batches=True, dry_run=dry_run)
     if dry_run:
-        show_encoding(read(data, selection, Terminal(quiet=True), allow_nan=True), terminal)
+        show_encoding(read(Terminal(quiet=True), allow_nan=True), terminal)
         return
     path = check_new_file(model_path, force=force, inputs=[data])
     allow_nan = estimator.__sklearn_tags__().input_tags.allow_nan
-    training = read(data, selection, terminal, allow_nan=allow_nan)
+    training = read(terminal, allow_nan=allow_nan)
     estimate = settings.fit(estimator, training, terminal)
     notes = summarize_training(estimator, target, training.y, training.n_left_out, groups)
     notes |= estimate

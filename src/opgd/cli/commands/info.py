@@ -16,5 +16,4 @@ def info(model: ModelFile, as_json: AsJson = False) -> None:
     facts = collect_facts(
         contents.estimator, contents.training, contents.fill_values, contents.encoder
     )
-    table = None if contents.encoder is None else contents.encoder.summary_
-    print_facts({"model": model} | facts, Terminal(as_json=as_json), table)
+    print_facts({"model": model} | facts, Terminal(as_json=as_json), with_table=True)

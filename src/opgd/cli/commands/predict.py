@@ -99,7 +99,7 @@ def predict(
     """
     from opgd.cli.decisions import Decision
     from opgd.cli.models import apply_model, decide_rows
-    from opgd.cli.tables.batches import is_large
+    from opgd.cli.tables.read import is_large
     from opgd.cli.tables.write import TableOutput
 
     terminal = Terminal(quiet, as_json)

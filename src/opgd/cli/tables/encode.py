@@ -4,11 +4,9 @@ import re
 from typing import Any
 
 import numpy as np
-import polars as pl
+import pandas as pd
 
-from opgd._tables.cells import NumberCells, WordCells, read_cells
-from opgd._tables.columns import NumberColumn
-from opgd._tables.text_numbers import find_format
+from opgd._table_cells import find_number_format, parse_numbers, read_cells
 from opgd.cli.console import list_names, list_rows, quote
 from opgd.cli.errors import BadInput
 from opgd.cli.tables.read import Table
@@ -24,48 +22,47 @@ MAX_FRACTIONS = 20
 
 def encode_numbers(table: Table, name: str, option: str) -> FloatArray:
     """Return the numbers of a column, nan where missing; other cells raise BadInput."""
-    cells = read_cells(name, series := table.column(name, option), series.dtype)
-    if isinstance(cells, NumberCells):
-        return cells.values.astype(np.float64)
-    notes: list[str] = []
-    if isinstance(cells, WordCells):
-        found = find_format(cells.words, cells.count_words())
-        if found is not None:
-            values = NumberColumn(name, found.style, found.unit).encode(cells, notes)[:, 0]
-            if not notes:
-                return values
-    raise BadInput(f"Column {quote(name)} ({option}) has cells that are not numbers.")
+    cells = read_cells(name, table.column(name, option))
+    values = cells.values
+    if cells.kind == "word":
+        numbers, _ = parse_numbers(
+            cells.words, *find_number_format(cells.words, cells.count_words())
+        )
+        values = cells.spread(numbers)
+    if cells.kind not in ("number", "word") or np.any(np.isnan(values) & ~cells.missing):
+        raise BadInput(f"Column {quote(name)} ({option}) has cells that are not numbers.")
+    return values
 
 
 # labels: integers stay integers, everything else stays text
 
 
-def encode_labels(name: str, series: pl.Series) -> tuple[AnyArray, AnyArray]:
+def encode_labels(name: str, series: pd.Series) -> tuple[AnyArray, AnyArray]:
     """Return the labels, (n,), and a mask of missing ones."""
-    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
-        raise BadInput(
-            f"Column {quote(name)} has values of type {series.dtype}, which cannot be "
-            "labels or groups; convert them to text or numbers."
-        )
-    if series.dtype.is_integer() or series.dtype == pl.Boolean:
-        filled = series.fill_null(False if series.dtype == pl.Boolean else 0)
-        return filled.to_numpy(), series.is_null().to_numpy()
-    if series.dtype.is_float():
-        missing = series.is_null() | series.is_nan()
-        if (missing | (series == series.round())).all():
-            return series.fill_null(0.0).to_numpy(), missing.to_numpy()
-        series = series.fill_nan(None)
-    words = series.cast(pl.String).str.strip_chars()
-    missing = words.is_null() | words.str.to_lowercase().is_in(list(MISSING_LABELS))
-    known = words.filter(~missing).to_list()
-    if known and all(WHOLE_NUMBER.fullmatch(word) for word in known):
-        numbers = words.zip_with(~missing, pl.Series(["0"]).new_from_index(0, len(words)))
-        return numbers.cast(pl.Int64).to_numpy(), missing.to_numpy()
-    return np.array(words.fill_null("").to_list(), dtype=object), missing.to_numpy()
+    missing, kind = series.isna().to_numpy(), series.dtype.kind
+    if kind in "iub" or (kind == "f" and (series.isna() | (series % 1 == 0)).all()):
+        return series.fillna(False if kind == "b" else 0).to_numpy(
+            series.to_numpy()[:0].dtype
+        ), missing
+    check_plain(name, series, "cannot be labels or groups; convert them to text or numbers")
+    words = series.astype(object).where(~missing, "").astype(str).str.strip()
+    missing = words.str.lower().isin(MISSING_LABELS).to_numpy()
+    if len(known := words[~missing]) and all(map(WHOLE_NUMBER.fullmatch, known)):
+        return words.where(~missing, "0").astype(np.int64).to_numpy(), missing
+    return words.to_numpy(object), missing
+
+
+def check_plain(name: str, series: pd.Series, reason: str) -> None:
+    """Raise BadInput for a column of lists, binary data and the like."""
+    if series.dtype.kind == "O":
+        for value in series:
+            if isinstance(value, bytes | list | tuple | dict | set | np.ndarray):
+                kind = type(value).__name__
+                raise BadInput(f"Column {quote(name)} has values of type {kind}, which {reason}.")
 
 
 def encode_known_labels(
-    name: str, series: pl.Series, classes: AnyArray
+    name: str, series: pd.Series, classes: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
     """Return labels as classes of the model, (n,), and a mask of missing ones."""
     labels, missing = encode_labels(name, series)

@@ -1,8 +1,15 @@
-"""Prepare tables for fitting: select and encode columns, and fill or drop missing cells."""
+"""Prepare tables for fitting: select and encode columns, and fill or drop missing cells.
+
+Tables that are too large for memory are read twice: first to select a sample, which decides how
+columns are encoded, then to encode all rows in batches.
+"""
 
 import shlex
+import warnings
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,28 +19,41 @@ from rich.text import Text
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from opgd._tables.columns import NumberColumn
-from opgd._tables.inference import KINDS, UnreadableColumn
-from opgd._tables.reading import read_new_columns
+from opgd._table_cells import read_cells
 from opgd._utils.warnings import DataWarning, warn_caller
 from opgd.cli.console import (
     Terminal,
     count_noun,
+    list_names,
     list_rows,
     make_console,
     quote,
     sanitize,
 )
 from opgd.cli.errors import BadInput
-from opgd.cli.tables.encode import check_classes, encode_groups, encode_labels, encode_numbers
-from opgd.cli.tables.frames import pop_frame
-from opgd.cli.tables.read import Table, read_table
+from opgd.cli.model_summary import format_encoding, list_columns
+from opgd.cli.tables.encode import (
+    check_class_values,
+    check_classes,
+    encode_groups,
+    encode_labels,
+    encode_numbers,
+)
+from opgd.cli.tables.read import (
+    QUIET,
+    Table,
+    is_large,
+    iterate_tables,
+    read_sample,
+    read_table,
+)
 from opgd.core.types import AnyArray, FloatArray
-from opgd.table_encoder import TableEncoder
+from opgd.files import copy_to_disk
+from opgd.table_encoder import KINDS, TableEncoder
 
 IMPUTATIONS = ("median", "mean")
-MAX_COLUMNS = 8
-"""Maximum number of columns listed in a message."""
+MAX_WARNINGS = 3
+"""Maximum number of warnings about batches that are shown."""
 ADVICE_ON_MISSING = (
     "Pass --drop-missing to drop {rows}, or --impute median to fill the cells with medians, "
     "which are stored in the model for new rows."
@@ -78,9 +98,7 @@ class Training:
     @property
     def is_plain(self) -> bool:
         """Whether all columns are numbers, so that features are the columns of the table."""
-        columns = self.encoder.columns_
-        plain = all(isinstance(c, NumberColumn) and not str(c.format) for c in columns)
-        return plain and len(columns) == self.encoder.n_features_in_
+        return all(column["kind"] == "number" for column in self.encoder.columns_)
 
     @property
     def preprocessing(self) -> dict[str, Any]:
@@ -125,35 +143,56 @@ def parse_kinds(options: list[str] | None) -> dict[str, str]:
 
 
 def read_training(
-    path: str, selection: Selection, terminal: Terminal, *, allow_nan: bool
+    path: str,
+    selection: Selection,
+    terminal: Terminal,
+    *,
+    allow_nan: bool,
+    in_batches: bool = False,
+    dry_run: bool = False,
 ) -> Training:
     """Read and encode rows and labels for a fit; raise BadInput if they cannot be used.
 
-    Missing cells stay missing if `allow_nan`; otherwise they must be dropped or filled.
+    Missing cells stay missing if `allow_nan`; otherwise they must be dropped or filled. With
+    `in_batches`, features of large tables are on disk; a dry run encodes some of the rows only.
     """
-    return encode_training(read_table(path, terminal), selection, terminal, allow_nan=allow_nan)
+    if not (in_batches and is_large(path)):
+        return encode_training(read_table(path, terminal), selection, terminal, allow_nan=allow_nan)
+    drawn = read_sample(path, terminal)
+    steps = {
+        name: pd.to_numeric(drawn.frame[name], errors="coerce") - drawn.row_numbers
+        for name in drawn.frame
+        if drawn.frame[name].dtype.kind != "M"
+    }
+    # numbers of rows, which the encoder cannot recognize in a part of the rows
+    numbered = [name for name, step in steps.items() if step.notna().all() and step.nunique() == 1]
+    kinds = dict.fromkeys(numbered, "ignore") | selection.kinds
+    selection = replace(selection, kinds=kinds)
+    sample = encode_training(drawn, selection, terminal, allow_nan=allow_nan)
+    return sample if dry_run else _encode_all(path, sample, selection, terminal)
 
 
 def encode_training(
     table: Table, selection: Selection, terminal: Terminal, *, allow_nan: bool
 ) -> Training:
-    """Encode the rows of a table for a fit, and take their columns out of the table."""
+    """Encode the rows of a table for a fit."""
     names = _select_columns(table, selection)
     labels, mask = _encode_target(table, selection, terminal)
     groups = None if selection.groups is None else encode_groups(table, selection.groups)
     weights = None
     if selection.weights is not None:
         weights = encode_numbers(table, selection.weights, "--weights")
-        mask = mask & find_weighted(table, weights, selection)
+        mask = mask & _find_weighted(table, weights, selection)
     kinds = {name: kind for name, kind in selection.kinds.items() if name in names}
     encoder = TableEncoder(kinds or None).set_output(transform="pandas")
-    frame = pop_frame(table, names, terminal)
-    _fit_encoder(encoder, frame[mask], table)
+    frame = table.get_features(names, terminal)
     if selection.drop_missing:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # of the rows that are dropped, too
+            encoder.fit(frame[mask])
         mask = _drop_incomplete(encoder, frame, mask, table, terminal)
-        _fit_encoder(encoder, frame[mask], table)
+    features = encoder.fit_transform(frame[mask])
     note_encoding(encoder, terminal)
-    features = encoder.transform(frame[mask])
     imputer = None
     if selection.impute is not None:
         imputer = SimpleImputer(strategy=selection.impute).set_output(transform="pandas")
@@ -171,43 +210,97 @@ def encode_training(
     )
 
 
-def _fit_encoder(encoder: TableEncoder, frame: pd.DataFrame, table: Table) -> None:
-    try:
-        encoder.fit(frame)
-    except UnreadableColumn as error:
-        option = shlex.quote(f"{sanitize(error.name, 200)}={error.kind}")
-        raise BadInput(
-            f"--as {option} does not fit {table.source}: {error.reason}. Convert the column, or "
-            "pass another kind."
-        ) from None
+def _encode_all(path: str, sample: Training, selection: Selection, terminal: Terminal) -> Training:
+    """Return all rows, encoded as the sample is: features on disk, labels and weights in memory."""
+    target, n_read = str(selection.target), 0
+    words: dict[Any, int] = {}  # distinct labels
+    codes, weights, dtype = list[AnyArray](), list[FloatArray](), list[Any]()
+
+    def encode_batches() -> Iterator[AnyArray]:
+        nonlocal n_read
+        for table in iterate_tables(path, QUIET):
+            n_read += len(table.frame)
+            series = table.column(target, "--target")
+            dtype[:] = [series.dtype]
+            mask = ~encode_labels(target, series)[1]
+            values = None
+            if selection.weights is not None:
+                values = encode_numbers(table, selection.weights, "--weights")
+                mask = mask & _find_weighted(table, values, selection)
+            frame = table.get_features(_list_used(sample.encoder), QUIET)
+            if selection.drop_missing:
+                mask = mask & ~_find_incomplete(sample.encoder, frame)
+            if not mask.any():
+                continue
+            features = sample.encoder.transform(frame[mask])
+            if sample.imputer is not None:
+                features = sample.imputer.transform(features)
+            places, distinct = pd.factorize(series[mask])
+            known = [words.setdefault(word, len(words)) for word in distinct.tolist()]
+            codes.append(np.array(known, dtype=np.int32)[places])
+            if values is not None:
+                weights.append(values[mask])
+            yield np.asarray(features)
+
+    names = list(sample.X.columns)
+    with _fewer_warnings():
+        rows = copy_to_disk(encode_batches(), len(names), np.float64)
+    X = pd.DataFrame(rows, columns=names, copy=False)
+    labels, _ = encode_labels(target, pd.Series(list(words), dtype=dtype[0]))
+    check_class_values(target, set(labels.tolist()), len(X))
+    if len(X) < n_read:
+        terminal.note(f"Dropped {count_noun(n_read - len(X), 'row')} of all rows.")
+    return replace(
+        sample,
+        X=X,
+        y=(labels.astype(str) if labels.dtype == object else labels)[np.concatenate(codes)],
+        weights=np.concatenate(weights) if weights else None,
+        groups=None,
+        n_left_out=n_read - len(X),
+        sample=sample,
+    )
+
+
+@contextmanager
+def _fewer_warnings() -> Iterator[None]:
+    """Show the first few warnings about the data only: every batch may have some."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield
+    for entry in caught[:MAX_WARNINGS]:
+        warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)
 
 
 def show_encoding(training: Training, terminal: Terminal) -> None:
     """Print how the columns of a table would be encoded, as the result of a command."""
-    summary = training.encoder.summary_
+    columns = list_columns(training.encoder)
     facts = {
         "rows": len(training.X),
         "rows_left_out": training.n_left_out,
         "features": len(training.X.columns),
-        "table": [vars(entry) for entry in summary],
+        "table": columns,
     }
     dropped = f", {training.n_left_out} dropped" if training.n_left_out else ""
-    title = f"{facts['rows']} rows{dropped}, {len(summary)} columns, {facts['features']} features"
-    terminal.print_result(facts, Text(f"{title}\n{summary.to_text(make_console().width)}"))
+    title = f"{facts['rows']} rows{dropped}, {len(columns)} columns, {facts['features']} features"
+    table = format_encoding(columns, make_console().width)
+    terminal.print_result(facts, Text(f"{title}\n{table}"))
 
 
 def note_encoding(encoder: TableEncoder, terminal: Terminal) -> None:
     """Print what the encoder does with each column, unless all are complete columns of numbers."""
-    summary = encoder.summary_
-    if all(entry.action == "kept" for entry in summary) and not summary.n_missing:
+    columns = list_columns(encoder)
+    if all(column["kind"] == "number" and not column["missing"] for column in columns):
         return
     n_features = count_noun(len(encoder.get_feature_names_out()), "feature")
-    terminal.note(f"{count_noun(len(summary), 'column')}, encoded as {n_features}:")
-    terminal.show(summary)
-    if any(not entry.outputs and entry.kind != "ignored" for entry in summary):
-        used = next(entry.column for entry in summary if entry.outputs)
-        example = shlex.quote(f"{sanitize(used, 200)}=ignore")
+    terminal.note(f"{count_noun(len(columns), 'column')}, encoded as {n_features}:")
+    terminal.show(format_encoding(columns, make_console(stderr=True).width))
+    if any(not column["outputs"] and column["kind"] != "ignored" for column in columns):
+        example = shlex.quote(f"{sanitize(_list_used(encoder)[0], 200)}=ignore")
         terminal.note(f"Change the kind of a column with --as, for example --as {example}")
+
+
+def _list_used(encoder: TableEncoder) -> list[str]:
+    return [column["column"] for column in encoder.columns_ if column["outputs"]]
 
 
 def check_complete(
@@ -218,27 +311,17 @@ def check_complete(
     {rows} in the advice becomes the number of rows with missing cells.
     """
     missing = features.isna()
-    if not missing.to_numpy().any():
+    rows = missing.index[missing.any(axis=1)]
+    if not len(rows):
         return
-    origins = {name: name for name in missing.columns}
-    if encoder is not None:
-        origins |= {name: entry.column for entry in encoder.summary_ for name in entry.outputs}
-    by_column = missing.T.groupby([origins[name] for name in missing.columns], sort=False).any().T
-    incomplete = by_column.loc[:, by_column.any()]
-    columns = list(incomplete.columns)
-    verb = "has" if len(columns) == 1 else "have"
-    lines = [f"{count_noun(len(columns), 'column')} of {source} {verb} missing cells:"]
-    shown = {name: sanitize(name, 30) for name in columns[:MAX_COLUMNS]}
-    width = max(map(len, shown.values()))
-    for name, text in shown.items():
-        rows = list_rows(incomplete.index[incomplete[name]])
-        count = f"{int(incomplete[name].sum())} of {count_noun(len(incomplete), 'row')}"
-        lines.append(f"  {text:{width}}  {count} ({rows})")
-    if len(columns) > MAX_COLUMNS:
-        n_more = len(columns) - MAX_COLUMNS
-        lines.append(f"  and {count_noun(n_more, 'more column', 'more columns')}")
-    n_rows = count_noun(int(incomplete.any(axis=1).sum()), "row")
-    raise BadInput("\n".join([*lines, advice.format(rows=n_rows)]))
+    encoded = [] if encoder is None else encoder.columns_
+    origins = {name: column["column"] for column in encoded for name in column["outputs"]}
+    columns = dict.fromkeys(origins.get(name, name) for name in missing.columns[missing.any()])
+    n_rows = count_noun(len(rows), "row")
+    raise BadInput(
+        f"{source} has missing cells in {len(rows)} of {count_noun(len(missing), 'row')} "
+        f"({list_rows(rows)}): columns {list_names(list(columns))}. {advice.format(rows=n_rows)}"
+    )
 
 
 def _encode_target(
@@ -272,7 +355,7 @@ def _warn_about_words(target: str, labels: AnyArray) -> None:
         )
 
 
-def find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
+def _find_weighted(table: Table, weights: FloatArray, selection: Selection) -> AnyArray:
     """Return a mask of the rows with a weight; raise BadInput if others are not to be dropped."""
     missing = np.isnan(weights)
     if missing.any() and not selection.drop_missing:
@@ -283,12 +366,10 @@ def find_weighted(table: Table, weights: FloatArray, selection: Selection) -> An
     return ~missing
 
 
-def find_incomplete(encoder: TableEncoder, frame: Any) -> AnyArray:
+def _find_incomplete(encoder: TableEncoder, frame: Any) -> AnyArray:
     """Return a mask of the rows with missing cells in the columns that are used."""
-    names = [column.name for column in encoder.columns_]
-    missing: AnyArray = np.any(
-        [cells.missing for cells in read_new_columns(encoder, frame, names)], axis=0
-    )
+    cells = [read_cells(name, frame[name]) for name in _list_used(encoder)]
+    missing: AnyArray = np.any([column.missing for column in cells], axis=0)
     return missing
 
 
@@ -296,17 +377,15 @@ def _drop_incomplete(
     encoder: TableEncoder, frame: Any, mask: AnyArray, table: Table, terminal: Terminal
 ) -> AnyArray:
     """Return a mask of the rows that have all cells of the columns that are used."""
-    missing = find_incomplete(encoder, frame)
-    complete: AnyArray = mask & ~missing
-    if not complete.any():
+    missing = _find_incomplete(encoder, frame)
+    if not np.any(mask & ~missing):
         raise BadInput(
             f"Every row of {table.source} has missing cells, so that --drop-missing leaves none. "
             "Impute them with --impute median, or exclude columns with --ignore."
         )
-    n_dropped = int(np.sum(mask & missing))
-    if n_dropped:
+    if n_dropped := int(np.sum(mask & missing)):
         terminal.note(f"Dropped {count_noun(n_dropped, 'row')} with missing cells.")
-    return complete
+    return mask & ~missing
 
 
 def _select_columns(table: Table, selection: Selection) -> list[str]:
@@ -315,7 +394,7 @@ def _select_columns(table: Table, selection: Selection) -> list[str]:
         table.column(name, "--as")
     matched = _match_columns(table, selection.ignore or [], "--ignore")
     ignored = {*matched, selection.target, selection.weights, selection.groups}
-    columns = table.frame.columns
+    columns = table.frame.columns.tolist()
     candidates = _match_columns(table, selection.use, "--use") if selection.use else columns
     names = [name for name in candidates if name not in ignored]
     if not names:

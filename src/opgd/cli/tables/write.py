@@ -1,6 +1,5 @@
 """Write tables atomically: a file is either complete or absent."""
 
-import io
 import os
 import re
 import sys
@@ -9,12 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import polars as pl
+import pandas as pd
 
 from opgd._utils.files import check_writable_path, open_atomically, write_atomically
 from opgd.cli.console import Terminal, quote
 from opgd.cli.errors import BadInput, ClosedOutput, discard_output, escape_controls
-from opgd.cli.tables.columns import replace_columns, select_columns
+from opgd.cli.tables.encode import check_plain
 from opgd.cli.tables.read import NUMBER, Table
 from opgd.core.types import AnyArray
 
@@ -83,12 +82,10 @@ class TableOutput:
         """The extension of the file, in lower case."""
         return ".csv" if self.path is None else self.path.suffix.lower()
 
-    def write(self, frame: pl.DataFrame, terminal: Terminal) -> None:
+    def write(self, frame: pd.DataFrame, terminal: Terminal) -> None:
         """Write the table to the file or to standard output."""
         if self.ending == ".parquet":
-            buffer = io.BytesIO()
-            frame.write_parquet(buffer)
-            data = buffer.getvalue()
+            data = frame.to_parquet(index=False, engine="pyarrow")
         else:
             data = self._format(frame, terminal)
         if self.path is None:
@@ -96,7 +93,7 @@ class TableOutput:
         else:
             write_atomically(self.path, data, self.force)
 
-    def write_batches(self, frames: Iterator[pl.DataFrame], terminal: Terminal) -> None:
+    def write_batches(self, frames: Iterator[pd.DataFrame], terminal: Terminal) -> None:
         """Write a table that is given in batches of rows, all with the same columns."""
         if self.path is None:
             for data in self._format_all(frames, terminal):
@@ -109,55 +106,52 @@ class TableOutput:
                 for data in self._format_all(frames, terminal):
                     stream.write(data)
 
-    def _format_all(self, frames: Iterator[pl.DataFrame], terminal: Terminal) -> Iterator[bytes]:
+    def _format_all(self, frames: Iterator[pd.DataFrame], terminal: Terminal) -> Iterator[bytes]:
         for number, frame in enumerate(frames):
             shown = Terminal(quiet=True) if number else terminal
             yield self._format(frame, shown, header=not number)
 
-    def _format(self, frame: pl.DataFrame, terminal: Terminal, header: bool = True) -> bytes:
+    def _format(self, frame: pd.DataFrame, terminal: Terminal, header: bool = True) -> bytes:
         """Return the table as delimited text."""
-        frame = _convert_to_text(frame)
+        for name in frame:
+            reason = "CSV cannot hold; write a .parquet file, or leave the column out of --keep"
+            check_plain(name, frame[name], reason)
         frame = frame if self.raw else _escape_formulas(frame, terminal)
-        buffer = io.BytesIO()
         separator = "\t" if self.ending == ".tsv" else ","
-        frame.write_csv(buffer, separator=separator, include_header=header)
-        return buffer.getvalue()
+        text = frame.to_csv(index=False, sep=separator, header=header, lineterminator="\n")
+        return text.encode()
 
 
-def _write_parquet(frames: Iterator[pl.DataFrame], stream: BinaryIO) -> None:
+def _write_parquet(frames: Iterator[pd.DataFrame], stream: BinaryIO) -> None:
     import pyarrow.parquet
 
     with ExitStack() as opened:
         writer = None
         for frame in frames:
-            rows = frame.to_arrow()
+            rows = pyarrow.Table.from_pandas(frame, preserve_index=False)
             if writer is None:
                 writer = pyarrow.parquet.ParquetWriter(stream, rows.schema)
                 opened.enter_context(writer)
             writer.write_table(rows)
 
 
-def select_kept_columns(table: Table, names: list[str]) -> dict[str, pl.Series]:
+def select_kept_columns(table: Table, names: list[str]) -> dict[str, pd.Series]:
     """Return the columns of --keep by name."""
     return {name: table.column(name, "--keep") for name in dict.fromkeys(names)}
 
 
 def build_answer_table(
-    row_numbers: AnyArray, answers: dict[str, Any], kept: dict[str, pl.Series] | None = None
-) -> pl.DataFrame:
+    row_numbers: AnyArray, answers: dict[str, Any], kept: dict[str, pd.Series] | None = None
+) -> pd.DataFrame:
     """Return a table of row numbers, copied columns and predictions of a model."""
-    kept = kept or {}
-    for name in kept:
+    columns: dict[str, Any] = {"row": row_numbers}
+    for name, series in (kept or {}).items():
         if name == "row" or name in answers:
             raise BadInput(f"--keep {quote(name)}: the output already has a column with that name.")
-    columns = {name: _to_series(name, values) for name, values in answers.items()}
-    return pl.DataFrame({"row": row_numbers, **kept, **columns})
-
-
-def _to_series(name: str, values: Any) -> pl.Series:
-    if values.dtype.kind in "UO":
-        return pl.Series(name, [str(value) for value in values], dtype=pl.String)
-    return pl.Series(name, values)
+        columns[name] = series.array
+    for name, values in answers.items():
+        columns[name] = values.astype(str).astype(object) if values.dtype.kind in "UO" else values
+    return pd.DataFrame(columns)
 
 
 def _write_to_stdout(data: bytes) -> None:
@@ -173,40 +167,28 @@ def _write_to_stdout(data: bytes) -> None:
         discard_output()
 
 
-def _convert_to_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with categories as text; raise BadInput for columns that CSV cannot hold."""
-    words = {}
-    for name, series in zip(frame.columns, select_columns(frame, frame.columns), strict=True):
-        if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
-            raise BadInput(
-                f"Column {quote(name)} has values of type {series.dtype}, which CSV cannot "
-                "hold; write a .parquet file, or leave the column out of --keep."
-            )
-        if isinstance(series.dtype, pl.Categorical | pl.Enum):
-            words[name] = series.cast(pl.String)
-    return replace_columns(frame, words)
-
-
-def _escape_formulas(frame: pl.DataFrame, terminal: Terminal) -> pl.DataFrame:
+def _escape_formulas(frame: pd.DataFrame, terminal: Terminal) -> pd.DataFrame:
     """Return a table with an apostrophe before cells and column names that are formulas."""
-    columns = zip(frame.columns, select_columns(frame, frame.columns), strict=True)
-    escaped = {
-        name: pl.Series([_escape(text) for text in series], dtype=pl.String)
-        for name, series in columns
-        if series.dtype == pl.String and any(_is_formula(text) for text in series.unique())
-    }
-    result = replace_columns(frame, escaped)
-    result.columns = [_escape(name) for name in frame.columns]
-    if escaped or result.columns != frame.columns:
+    columns = {}
+    for name in frame:
+        series = frame[name]
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            series = series.astype(object)
+        if not pd.api.types.is_numeric_dtype(series.dtype) and any(
+            map(_is_formula, series.unique())
+        ):
+            columns[name] = series.astype(object).map(_escape)
+    names = [_escape(name) for name in frame]
+    if columns or names != list(frame):
         terminal.note(
             "Text that looks like a formula was prefixed with an apostrophe; --raw disables this."
         )
-    return result
+    return frame.assign(**columns).set_axis(names, axis=1)
 
 
-def _escape(text: str) -> str:
-    return f"'{text}" if _is_formula(text) else text
+def _escape(value: Any) -> Any:
+    return f"'{value}" if _is_formula(value) else value
 
 
-def _is_formula(text: str | None) -> bool:
-    return text is not None and bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)
+def _is_formula(value: Any) -> bool:
+    return isinstance(value, str) and bool(FORMULA.match(value)) and not NUMBER.fullmatch(value)

@@ -1,1 +1,0 @@
-"""Rules by which a table encoder reads, classifies and encodes columns."""
