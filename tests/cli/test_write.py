@@ -124,7 +124,8 @@ def test_only_regular_files_are_replaced_and_by_force_only(command, model):
 def make_others(ending):
     """Files that are no regular ones, with the words for them."""
     Path("mine").write_text("precious", encoding="utf-8")
-    others = {"to-file": "symbolic link", "to-nothing": "symbolic link", "pipe": "pipe"}
+    special = "pipe, socket or device"
+    others = {"to-file": "symbolic link", "to-nothing": "symbolic link", "pipe": special}
     Path(f"to-file{ending}").symlink_to("mine")
     Path(f"to-nothing{ending}").symlink_to("nowhere")
     os.mkfifo(f"pipe{ending}")
@@ -132,8 +133,8 @@ def make_others(ending):
         server.bind(f"socket{ending}")
     with contextlib.suppress(PermissionError):  # of root only
         os.mknod(f"device{ending}", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
-        others["device"] = "device"
-    return {f"{name}{ending}": kind for name, kind in (others | {"socket": "socket"}).items()}
+        others["device"] = special
+    return {f"{name}{ending}": kind for name, kind in (others | {"socket": special}).items()}
 
 
 @pytest.mark.parametrize("labels", ["own.csv", "./own.csv", "../{}/own.csv"])

@@ -2,21 +2,13 @@
 
 import os
 import secrets
-import stat
+import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-KINDS = {
-    stat.S_ISLNK: "a symbolic link; pass the path of the file itself",
-    stat.S_ISFIFO: "a pipe",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-}
-"""What is never replaced, by the test of its mode."""
 KEEPS_PERMISSIONS = sys.platform != "win32"
 """Whether a file passes its permissions on; the only one on Windows, read-only, forbids to replace
 it, and would forbid to delete the temporary file."""
@@ -25,14 +17,17 @@ it, and would forbid to delete the temporary file."""
 def check_writable_path(path: Any, overwrite: bool) -> Path:
     """Return the path if a file can be created there; raise OSError otherwise."""
     path = Path(path)
+    message = f"Cannot save to {str(path)!r}: "
     if path.is_dir():
-        raise IsADirectoryError(f"Cannot save to {str(path)!r}: it is a folder.")
+        raise IsADirectoryError(message + "it is a folder.")
     if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"Cannot save to {str(path)!r}: the folder {str(path.parent)!r} does not exist."
-        )
-    if _read_status(path) is not None and not overwrite:
-        raise _make_exists_error(path)
+        raise FileNotFoundError(message + f"the folder {str(path.parent)!r} does not exist.")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        kind = "symbolic link" if path.is_symlink() else "pipe, socket or device"
+        raise FileExistsError(message + f"it is a {kind}.")
+    if path.exists() and not overwrite:
+        message += "the file exists already. Pass overwrite=True to replace it."
+        raise FileExistsError(message)
     return path
 
 
@@ -49,50 +44,20 @@ def open_atomically(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
     A file that is replaced passes on its permissions. Other kinds of files, such as devices and
     symbolic links, are not replaced.
     """
-    previous = _read_status(path)
     temporary = path.with_name(f".opgd-{secrets.token_hex(8)}.tmp")
     try:
-        # nobody else may read the new contents before the permissions are those of the old ones
-        mode = 0o666 if previous is None else 0o600
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as stream:
+        with temporary.open("xb") as stream:
+            if path.exists() and KEEPS_PERMISSIONS:
+                shutil.copymode(path, temporary)  # before anything is written
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        if previous is not None and overwrite and KEEPS_PERMISSIONS:
-            temporary.chmod(stat.S_IMODE(previous.st_mode))
-        _read_status(path)  # again, since writing may have taken long
-        _rename(temporary, path, overwrite)
+        check_writable_path(path, overwrite)  # again, since writing may have taken long
+        if not overwrite:
+            with suppress(OSError):  # not every file system supports links
+                os.link(temporary, path)  # unlike os.replace, fails if the file exists
+                return
+            check_writable_path(path, overwrite)
+        os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _read_status(path: Path) -> os.stat_result | None:
-    """Return the status of a regular file, None if there is none; raise OSError for others."""
-    try:
-        status = path.lstat()
-    except FileNotFoundError:
-        return None
-    for has_kind, words in KINDS.items():
-        if has_kind(status.st_mode):
-            raise FileExistsError(f"Cannot save to {str(path)!r}: it is {words}.")
-    return status
-
-
-def _make_exists_error(path: Path) -> FileExistsError:
-    return FileExistsError(
-        f"Cannot save to {str(path)!r}: the file exists already. Pass overwrite=True to replace it."
-    )
-
-
-def _rename(temporary: Path, path: Path, overwrite: bool) -> None:
-    if not overwrite:
-        try:
-            os.link(temporary, path)  # unlike os.replace, fails if the file exists
-            return
-        except FileExistsError:
-            raise _make_exists_error(path) from None
-        except OSError:  # not every file system supports links
-            if os.path.lexists(path):
-                raise _make_exists_error(path) from None
-    os.replace(temporary, path)
