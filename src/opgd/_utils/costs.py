@@ -9,7 +9,7 @@ import numpy as np
 from opgd._utils.labels import is_missing_label
 from opgd._utils.validation import check_positive, check_share, to_float
 from opgd._utils.warnings import DataWarning, warn_caller
-from opgd.core.types import AnyArray, FloatArray, IntArray
+from opgd.core.types import AnyArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,21 @@ class DecisionRule:
 
     def decide(self, posteriors: FloatArray) -> AnyArray:
         """Return the labels (n,) that posteriors (n, K) lead to."""
-        codes = self._choose(posteriors)
-        labels: AnyArray = self.classes[codes]
+        expected = posteriors @ self.costs
+        codes = np.argmin(expected, axis=1)
         if self.reject_label is None:
+            labels: AnyArray = self.classes[codes]
             return labels
-        known = _append_label(self.classes, self.reject_label)
-        decided: AnyArray = known[np.where(self._rejects(posteriors, codes), len(known) - 1, codes)]
-        return decided
-
-    def _choose(self, posteriors: FloatArray) -> IntArray:
-        return np.argmin(posteriors @ self.costs, axis=1)
-
-    def _rejects(self, posteriors: FloatArray, codes: IntArray) -> AnyArray:
-        rows = np.arange(len(codes))
-        rejected = np.zeros(len(codes), dtype=bool)
+        rows, rejected = np.arange(len(codes)), np.zeros(len(codes), dtype=bool)
         if self.reject_cost is not None:
-            rejected |= (posteriors @ self.costs)[rows, codes] > self.reject_cost
+            rejected |= expected[rows, codes] > self.reject_cost
         if self.reject_below is not None:
             rejected |= posteriors[rows, codes] < self.reject_below
-        return rejected
+        classes, extra = self.classes, np.asarray(self.reject_label)
+        if extra.dtype.kind != classes.dtype.kind:
+            classes, extra = classes.astype(object), np.asarray(self.reject_label, dtype=object)
+        decided: AnyArray = np.append(classes, extra)[np.where(rejected, len(classes), codes)]
+        return decided
 
 
 def make_rule(
@@ -79,14 +75,6 @@ def check_reject_label(label: Any, classes: AnyArray) -> None:
         raise ValueError(f"reject_label={label!r} is a class; pass a label that is not.")
 
 
-def _append_label(classes: AnyArray, label: Any) -> AnyArray:
-    """Return the classes and one more label; of type object if the types differ."""
-    extra = np.asarray(label)
-    if extra.dtype.kind != classes.dtype.kind:
-        classes, extra = classes.astype(object), np.asarray(label, dtype=object)
-    return np.append(classes, extra)
-
-
 def check_costs(costs: Any, classes: AnyArray) -> FloatArray:
     """Return the costs of predicting one class where another is true, (K, K).
 
@@ -109,69 +97,50 @@ def check_costs(costs: Any, classes: AnyArray) -> FloatArray:
 
 def _read_costs(costs: Any, classes: AnyArray) -> FloatArray:
     """Return the costs as a matrix, (K, K)."""
-    n_classes = len(classes)
-    values = 1.0 - np.eye(n_classes)
+    labels, values = classes.tolist(), 1.0 - np.eye(len(classes))
     if costs is None:
         return values
     if hasattr(costs, "to_dict"):
-        costs = _pair_labels(costs, classes)
+        columns = costs.to_dict()
+        rows = {label for column in columns.values() for label in column}
+        if missing := [label for label in labels if label not in columns or label not in rows]:
+            raise ValueError(
+                f"costs must have a row and a column for each class, named by its label; missing: "
+                f"{missing}."
+            )
+        costs = {(true, label): cost for label in columns for true, cost in columns[label].items()}
     if isinstance(costs, Mapping):
-        labels = classes.tolist()
         for pair, cost in costs.items():
-            i, j = _find_pair(pair, labels)
-            values[i, j] = _to_cost(cost, pair)
-        return values
-    try:
-        values = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(
-            "costs must be a matrix of numbers or a dict with pairs (true label, predicted label) "
-            f"as keys, got {costs!r}."
-        ) from None
-    if values.shape != (n_classes, n_classes):
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise ValueError(
+                    f"Keys of costs must be pairs (true label, predicted label), got {pair!r}."
+                )
+            if unknown := [label for label in pair if label not in labels]:
+                raise ValueError(
+                    f"costs has labels that are not classes: {unknown}; classes: {labels}."
+                )
+            try:
+                values[labels.index(pair[0]), labels.index(pair[1])] = to_float(cost)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"The cost of {pair!r} must be a finite number, got {cost!r}."
+                ) from None
+    else:
+        try:
+            values = np.array(costs, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(
+                "costs must be a matrix of numbers or a dict with pairs (true label, predicted "
+                f"label) as keys, got {costs!r}."
+            ) from None
+    if values.shape != (len(classes), len(classes)):
         raise ValueError(
-            f"costs must have shape ({n_classes}, {n_classes}), a row for each true class and a "
-            f"column for each predicted class, got {values.shape}."
+            f"costs must have shape {(len(classes), len(classes))}, a row for each true class and "
+            f"a column for each predicted class, got {values.shape}."
         )
     if not np.all(np.isfinite(values)):
-        raise ValueError("costs must be finite.")
+        raise ValueError(f"costs must be finite, got {values.tolist()}.")
     return values
-
-
-def _pair_labels(frame: Any, classes: AnyArray) -> dict[Any, Any]:
-    """Return the cells of a data frame by pair of labels; all classes must be there."""
-    columns = frame.to_dict()
-    rows = {label for column in columns.values() for label in column}
-    missing = [label for label in classes.tolist() if label not in columns or label not in rows]
-    if missing:
-        raise ValueError(
-            f"costs must have a row and a column for each class, named by its label; missing: "
-            f"{missing}."
-        )
-    return {
-        (true, label): cost for label, column in columns.items() for true, cost in column.items()
-    }
-
-
-def _find_pair(pair: Any, labels: list[Any]) -> tuple[int, int]:
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise ValueError(
-            f"Keys of costs must be pairs (true label, predicted label), got {pair!r}."
-        )
-    unknown = [label for label in pair if label not in labels]
-    if unknown:
-        raise ValueError(f"costs has labels that are not classes: {unknown}; classes: {labels}.")
-    return labels.index(pair[0]), labels.index(pair[1])
-
-
-def _to_cost(cost: Any, pair: Any) -> float:
-    try:
-        value = to_float(cost)
-    except (TypeError, ValueError):
-        value = np.nan
-    if not np.isfinite(value):
-        raise ValueError(f"The cost of {pair!r} must be a finite number, got {cost!r}.")
-    return value
 
 
 def has_class_weight(estimator: Any) -> bool:
