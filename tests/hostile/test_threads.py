@@ -8,24 +8,31 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_info
 
-from opgd import OPGDClassifier, OPGDMixture, TableEncoder
-from tests.hostile.outcomes import some_labels, table
-from tests.hostile.registry import ESTIMATORS, clusters
+from opgd import OPGDClassifier, OPGDClassifierCV, OPGDMixture, OPGDSemiSupervised
+from opgd.baselines import MixtureDiscriminantAnalysis, ReducedRankLDA
 
-N_THREADS = 8
-SLOW = [name for name in ESTIMATORS if name.startswith(("OPGDMixture(", "OPGDSemi"))]
-QUICK = [name for name in ESTIMATORS if name not in SLOW]
-
+ESTIMATORS = [
+    OPGDClassifier(),
+    OPGDClassifier(n_jobs=2),
+    OPGDClassifierCV((1, 2), shrinkage=0, ridge=0, n_subclasses=1, cv=2),
+    OPGDMixture(3, random_state=0),
+    OPGDSemiSupervised(calibrate=False),
+    ReducedRankLDA(),
+    MixtureDiscriminantAnalysis(n_subclasses=2),
+    OPGDClassifier(covariance_type="full"),
+]
+X, y = load_iris(return_X_y=True)
 pytestmark = [
     pytest.mark.filterwarnings("ignore::opgd.DataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
 
-def together(actions):
-    """Results of actions that begin at the same time, each in its thread."""
+def run_together(actions):
+    """Return results of actions that begin at the same time, each in its thread."""
     start = threading.Barrier(len(actions))
 
     def run(action):
@@ -41,110 +48,53 @@ def together(actions):
         sys.setswitchinterval(interval)
 
 
-def settings():
-    """Settings of the process that a fit may touch."""
+def read_settings():
+    """Return settings of the process that a fit may touch."""
     return {
         "BLAS": sorted((own["filepath"], own["num_threads"]) for own in threadpool_info()),
-        "warnings": list(warnings.filters),
-        "showwarning": warnings.showwarning,
         "errors": np.geterr(),
         "random": repr(np.random.get_state()),  # noqa: NPY002
     }
 
 
-def answers(model, X):
-    return [np.asarray(model.predict_proba(X)), np.asarray(model.predict(X))]
+def assert_threads_change_nothing(actions):
+    expected, before = [action() for action in actions], read_settings()
+    for found, values in zip(run_together(actions), expected, strict=True):
+        assert np.array_equal(found, values)
+    assert read_settings() == before
 
 
-def fit_and_answer(name, X, y):
-    model = clone(ESTIMATORS[name])
-    return answers(model.fit(X, some_labels(model, y)), X)
+def test_fits_of_different_estimators_are_those_of_one_thread():
+    assert_threads_change_nothing(
+        [lambda own=own: clone(own).fit(X, y).predict_proba(X) for own in ESTIMATORS]
+    )
 
 
-def assert_same_bits(found, expected):
-    for one, other in zip(found, expected, strict=True):
-        assert all(map(np.array_equal, one, other))
+def test_fits_to_different_data_are_those_of_one_thread():
+    for model in (OPGDClassifier(), OPGDMixture(3, random_state=0)):
+        assert_threads_change_nothing(
+            [lambda k=k: clone(model).fit(X + k / 7, y).predict_proba(X + k / 7) for k in range(8)]  # noqa: B023
+        )
 
 
-def groups_of_threads(names):
-    return [names[i : i + N_THREADS] for i in range(0, len(names), N_THREADS)]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        *groups_of_threads(QUICK),
-        *(pytest.param(names, marks=pytest.mark.slow) for names in groups_of_threads(SLOW)),
-    ],
-    ids=lambda names: names[0],
-)
-def test_fits_of_different_estimators_are_those_of_one_thread(names):
-    X, y = table()
-    serial = [fit_and_answer(name, X, y) for name in names]
-    before = settings()
-    found = together([lambda name=name: fit_and_answer(name, X, y) for name in names])
-    assert settings() == before
-    assert_same_bits(found, serial)
-
-
-@pytest.mark.parametrize("name", ["OPGDClassifier", "OPGDMixture", "MixtureDiscriminantAnalysis"])
-def test_fits_with_different_data_are_those_of_one_thread(name):
-    tables = [(table()[0] + shift, table()[1]) for shift in np.arange(N_THREADS) / 7]
-    serial = [fit_and_answer(name, *own) for own in tables]
-    before = settings()
-    found = together([lambda own=own: fit_and_answer(name, *own) for own in tables])
-    assert settings() == before
-    assert_same_bits(found, serial)
-
-
-@pytest.mark.parametrize("name", ["OPGDClassifier", "OPGDMixture", "ReducedRankLDA"])
-def test_one_estimator_answers_all_threads(name):
-    X, y = table()
-    model = clone(ESTIMATORS[name])
-    model.fit(X, None if clusters(model) else y)
-    parts = [X[i::N_THREADS] for i in range(N_THREADS)]
-    serial = [answers(model, part) for part in parts]
-    before = settings()
-    found = together([lambda part=part: answers(model, part) for part in parts])
-    assert settings() == before
-    assert_same_bits(found, serial)
+def test_one_estimator_answers_all_threads():
+    for model in (OPGDClassifier().fit(X, y), OPGDMixture(3, random_state=0).fit(X)):
+        assert_threads_change_nothing(
+            [lambda k=k: model.predict_proba(X[k::8]) for k in range(8)]  # noqa: B023
+        )
 
 
 def test_one_estimator_fitted_by_all_threads_is_the_fit_of_one():
     """Attributes are stored together, so that they belong to one of the fits."""
-    X, y = table()
-    tables = [(X + shift, y) for shift in (0.0, 5.0)] * (N_THREADS // 2)
-    expected = [OPGDClassifier().fit(*own) for own in tables[:2]]
+    tables = [X, X + 5.0] * 4
+    expected = [OPGDClassifier().fit(table, y).predict_proba(X) for table in tables[:2]]
     model = OPGDClassifier()
-    together([lambda own=own: model.fit(*own) for own in tables])
-    assert any(
-        np.array_equal(model.means_, own.means_)
-        and np.array_equal(model.predict_proba(X), own.predict_proba(X))
-        for own in expected
-    )
-
-
-def test_encoders_in_threads_are_those_of_one_thread():
-    pd = pytest.importorskip("pandas")
-    X, y = table()
-    frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.array(["u", "v", "w"])[y])
-    serial = np.asarray(TableEncoder().fit_transform(frame))
-    found = together([lambda: np.asarray(TableEncoder().fit_transform(frame))] * N_THREADS)
-    assert all(np.array_equal(own, serial) for own in found)
-
-
-def test_threads_of_an_estimator_inside_threads():
-    X, y = table()
-    serial = [own.fit(X, y).predict_proba(X) for own in (OPGDClassifier(n_jobs=2),)]
-    found = together(
-        [lambda: OPGDClassifier(n_jobs=2).fit(X, y).predict_proba(X)] * (N_THREADS // 2)
-    )
-    assert all(np.array_equal(own, serial[0]) for own in found)
+    run_together([lambda table=table: model.fit(table, y) for table in tables])
+    assert any(np.array_equal(model.predict_proba(X), posteriors) for posteriors in expected)
 
 
 def test_warnings_of_other_threads_are_not_lost():
     """Only warnings of scikit-learn about initial clusters are ignored."""
-    X, _ = table()
     shown = []
 
     def warn():
@@ -154,5 +104,5 @@ def test_warnings_of_other_threads_are_not_lost():
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *_: shown.append(str(message))
-        together([warn, lambda: OPGDMixture(3, random_state=0).fit(X)])
+        run_together([warn, lambda: OPGDMixture(3, random_state=0).fit(X)])
     assert shown.count("from another thread") == 20

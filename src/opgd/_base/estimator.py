@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._utils.features import validate_features
-from opgd._utils.warnings import keep_filters
 from opgd.core.types import AnyArray
 
 OPTIONAL = (
@@ -35,8 +34,7 @@ def restore_on_failure(method: Callable[..., Any]) -> Callable[..., Any]:
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         try:
-            with keep_filters():
-                return method(self, *args, **kwargs)
+            return method(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -66,5 +64,4 @@ class BaseModel(BaseEstimator):
     def _check_rows(self, X: Any) -> AnyArray:
         """Return validated samples; raise an error if the estimator is not fitted."""
         check_is_fitted(self)
-        with keep_filters():
-            return validate_features(self, X, reset=False, allow_nan=self._allow_missing)
+        return validate_features(self, X, reset=False, allow_nan=self._allow_missing)
