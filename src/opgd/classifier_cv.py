@@ -32,7 +32,7 @@ from opgd._model_selection.routing import make_router, route_metadata
 from opgd._model_selection.scores import METRICS, is_quick
 from opgd._model_selection.selection import Selection
 from opgd._model_selection.summary import SelectionSummary, summarize_selection
-from opgd._utils.callbacks import CallbackSupportMixin, TaskProgress, with_callbacks
+from opgd._utils.callbacks import CallbackSupportMixin, FitProgress, with_callbacks
 from opgd._utils.progress import Progress
 from opgd._utils.validation import (
     check_choice,
@@ -332,7 +332,7 @@ class OPGDClassifierCV(
         splits = make_splits(self.cv, sample, split_params, self.random_state)
         if self.rule == "one_se" and len(splits) < 2:
             raise ValueError("rule='one_se' needs at least two splits, but cv gives one.")
-        progress = TaskProgress(self, data, None)
+        progress = FitProgress(self, data)
         metric = self.scoring if scorer is None and self.scoring in METRICS else "accuracy"
         folds = make_folds(sample, splits, scorer, metric)
         ranking = Ranking(
@@ -369,6 +369,7 @@ class OPGDClassifierCV(
         if selection.path is not None:
             attributes["sparsity_path_"] = selection.path.tabulate()
         self.__dict__.update(attributes)
+        progress.report("refit")
         progress.finish(attributes)
         return self
 
@@ -520,7 +521,7 @@ class OPGDClassifierCV(
         rank: int,
         n_varying: int,
         ranking: Ranking,
-        progress: TaskProgress,
+        progress: FitProgress,
     ) -> tuple[Selection, int | None]:
         """Try models on the folds; return them, and the number of features, None for all."""
         with Progress("Selecting a model", enabled=self.verbose > 0) as bar:
@@ -535,7 +536,7 @@ class OPGDClassifierCV(
                 lambda rank: self._counts(sample, rank),
                 tries_ends=self._tries_ends,
                 n_jobs=self.n_jobs,
-                on_step=progress.step,
+                on_step=lambda: progress.report("path"),
                 bar=bar,
             )
             if self.sparsity is None:

@@ -50,7 +50,7 @@ class Selection:
     list_counts: Callable[[int], list[int]]
     tries_ends: bool
     n_jobs: int | None
-    on_step: Callable[[], None]
+    on_step: Callable[[], object]
     bar: Progress
     searches: dict[int | None, StagedSearch] = field(default_factory=dict)
     path: SparsityPath | None = None

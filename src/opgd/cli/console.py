@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.segment import Segment
 from rich.table import Table as Grid
 
+from opgd._utils.progress import Progress
 from opgd.cli.errors import escape_controls
 
 WIDTH_OF_FILES = 100
@@ -55,58 +55,17 @@ class Terminal:
 
     @contextmanager
     def show_progress(self, description: str, estimator: Any = None) -> Iterator[None]:
-        """Show a progress bar, updated by the callbacks of the estimator if it has any."""
-        console = make_console(stderr=True)
-        if self.quiet or not console.is_terminal:
-            yield
-            return
-        with ProgressBar(description, console) as progress_bar:
-            if hasattr(estimator, "set_callbacks"):  # scikit-learn 1.9 and later
-                estimator.set_callbacks(progress_bar)
+        """Show a bar on a terminal while work goes on; a selection shows how far it is."""
+        is_shown = not self.quiet and make_console(stderr=True).is_terminal
+        if is_shown and hasattr(estimator, "cv"):
+            estimator.verbose = 1
             try:
                 yield
             finally:
-                if estimator is not None:
-                    vars(estimator).pop(
-                        "_skl_callbacks", None
-                    )  # keep the callback out of the model file
-
-
-class ProgressBar:
-    """A scikit-learn callback that shows finished tasks, or counts iterations."""
-
-    def __init__(self, description: str, console: Console) -> None:
-        columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()]
-        self.bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
-        self.description, self.done = description, 0
-        self.task = self.bar.add_task(description, total=None)
-
-    def __enter__(self) -> "ProgressBar":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.bar.stop()
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing when a fit begins."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Do nothing when a task of a fit begins."""
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:  # noqa: ARG002
-        """Advance the bar; return False, so that the fit continues."""
-        if context.parent is not None:
-            self.done += 1
-            if context.task_name == "iteration":  # their number is not known in advance
-                self.bar.update(self.task, description=f"{self.description}, iteration {self.done}")
-            else:
-                total = context.parent.max_subtasks
-                self.bar.update(self.task, total=total, completed=self.done)
-        return False
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Do nothing when a fit has ended."""
+                estimator.verbose = 0
+            return
+        with Progress(description, enabled=is_shown):
+            yield
 
 
 def make_console(*, stderr: bool = False) -> Console:
