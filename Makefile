@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # compiled modules are kept between runs, also where the environment says otherwise
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-slow test-oldest test-free-threaded test-hostile lint hooks coverage mutation oracle fingerprint bench docs reproduce test-paper dist check-dist clean
+.PHONY: help demo test test-slow test-oldest test-free-threaded lint hooks coverage mutation oracle fingerprint bench docs reproduce test-paper dist check-dist clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -74,9 +74,6 @@ test-oldest: .venv-oldest/.made  ## core and estimators with the oldest supporte
 
 test-free-threaded: .venv-free-threaded/.made  ## core and estimators, for a PYTHON without a global lock
 	$(FREE_THREADED) -m pytest -n auto --dist worksteal -p no:cacheprovider @tests/core.txt
-
-test-hostile: .venv/.has-test  ## every hostile input with every estimator, and how many pairs that were
-	$(BIN)/python -m tests.hostile
 
 lint: .venv/.has-lint  ## style, types and imports
 	$(BIN)/ruff check

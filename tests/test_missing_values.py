@@ -97,9 +97,9 @@ def test_infinity_is_refused(estimator, wine):
     X, y = wine
     broken = X.copy()
     broken[5, 2] = np.inf
-    with pytest.raises(ValueError, match="contains infinity in column 2, first in row 5"):
+    with pytest.raises(ValueError, match="Input X contains infinity"):
         clone(estimator).fit(broken, y)
-    with pytest.raises(ValueError, match="contains infinity in column 2, first in row 5"):
+    with pytest.raises(ValueError, match="Input X contains infinity"):
         fit_once(estimator, 0.0).predict(broken)
 
 
@@ -220,7 +220,7 @@ def test_dask_agrees_with_arrays(estimator, incomplete):
     model = clone(estimator).fit(lazy, da.from_array(y, chunks=60))
     np.testing.assert_allclose(model.predict_proba(lazy).compute(), expected, atol=1e-4)
     broken = np.where(X > 5, np.inf, X)
-    with pytest.raises(ValueError, match="contains infinity in column"):
+    with pytest.raises(ValueError, match="contains infinity"):
         clone(estimator).fit(da.from_array(broken, chunks=(60, -1)), y)
 
 

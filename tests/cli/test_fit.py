@@ -154,7 +154,7 @@ BAD_CALLS = [
     (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["folder does not exist"]),
     (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "(5), got 9"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "1 to 5, got 9"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--ridge", "-1"], ["--ridge must", "-1"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--shrinkage", "auto,3"], ["--shrinkage must"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--subclasses", "0"], ["--subclasses must"]),

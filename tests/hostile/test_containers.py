@@ -1,156 +1,258 @@
-"""Every content in every container with every estimator, and what the guide says about it."""
+"""One table of containers: each gives the result of an array, or an error that names the column."""
 
-import re
-import warnings
+import datetime as dt
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
-pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
+from opgd import OPGDClassifier, OPGDMixture
+from opgd._utils.features import validate_features
+from opgd.baselines import MixtureDiscriminantAnalysis, ReducedRankLDA
 
-from opgd import DataWarning, TableEncoder
-from tests.hostile.containers import (
-    FEATURE_CASES,
-    LABEL_CASES,
-    LABELED,
-    MISSING,
-    NAMED,
-    NO_VALUE,
-    markdown,
+pl = pytest.importorskip("polars")  # not to be had for free-threaded Pythons
+pa = pytest.importorskip("pyarrow", exc_type=ImportError)  # it may not support the oldest NumPy
+
+X, y = load_iris(return_X_y=True)
+X, y = X[::2], y[::2]
+N, NAMES = len(X), list("abcd")
+FRAME = pd.DataFrame(X, columns=NAMES)
+MODELS = [OPGDClassifier(init="lda"), OPGDMixture(3, random_state=0), MixtureDiscriminantAnalysis()]
+pytestmark = pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+
+
+def name_model(model):
+    return type(model).__name__
+
+
+def make_objects(values):
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def contain(column, dtype=None):
+    """Return tables whose column "b" has these values, in all containers that can hold them."""
+    rows = X.astype(object)
+    rows[:, 1] = make_objects(column)
+    tables = {"list": rows.tolist(), "objects": rows, "pandas objects": FRAME.assign(b=rows[:, 1])}
+    if dtype is not None:
+        arrow = pa.array(column, dtype)
+        table = pa.table({name: arrow if name == "b" else FRAME[name].to_numpy() for name in NAMES})
+        tables |= {
+            "pandas": FRAME.assign(b=arrow.to_pandas()),
+            "pandas, nullable": FRAME.assign(b=arrow.to_pandas()).convert_dtypes(),
+            "pandas, pyarrow": FRAME.assign(b=pd.Series(arrow, dtype=pd.ArrowDtype(arrow.type))),
+            "polars": pl.DataFrame(
+                {name: pl.Series(table[name].combine_chunks()) for name in NAMES}
+            ),
+            "pyarrow": table,
+        }
+    return tables
+
+
+def put_missing(column):
+    return [None if i == 3 else value for i, value in enumerate(column)]
+
+
+NUMBERS = [i % 5 for i in range(N)]
+DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=i % 9) for i in range(N)]
+TIMES = [dt.datetime(2020, 1, 1, 0, i % 60) for i in range(N)]
+WORDS = ["low" if i % 2 else "high" for i in range(N)]
+ACCEPTED = {
+    "floats": (X[:, 1].tolist(), pa.float64()),
+    "integers": (NUMBERS, pa.int64()),
+    "booleans": ([i % 2 == 0 for i in range(N)], pa.bool_()),
+    "decimals": ([Decimal(i) for i in NUMBERS], pa.decimal128(10, 2)),
+    "a missing float": (put_missing(X[:, 1].tolist()), pa.float64()),
+    "a missing integer": (put_missing(NUMBERS), pa.int64()),
+    "a missing boolean": (put_missing([i % 2 == 0 for i in range(N)]), pa.bool_()),
+    "pandas' NA": ([pd.NA if i == 3 else i % 5 for i in range(N)], None),
+}
+NAMED = r"Columns? ('b'|1) (is|are) not numeric \("
+REFUSED = {
+    "infinity": ([np.inf if i == 3 else i for i in NUMBERS], pa.float64(), "contains infinity"),
+    "text": (WORDS, pa.string(), NAMED),
+    "numbers as text": ([str(i) for i in NUMBERS], pa.string(), NAMED),
+    "bytes": ([b"2.5"] * N, pa.binary(), NAMED),
+    "one text among numbers": (["2.5" if i == 3 else i for i in NUMBERS], None, NAMED),
+    "categories": (WORDS, pa.dictionary(pa.int32(), pa.string()), NAMED),
+    "dates": (DAYS, pa.date32(), NAMED),
+    "dates and times": (TIMES, pa.timestamp("us"), NAMED),
+    "a missing date": (put_missing(TIMES), pa.timestamp("us"), NAMED),
+    "time zones": ([t.replace(tzinfo=dt.UTC) for t in TIMES], pa.timestamp("us", "UTC"), NAMED),
+    "times of day": ([time.time() for time in TIMES], pa.time64("us"), NAMED),
+    "durations": ([time - TIMES[0] for time in TIMES], pa.duration("us"), NAMED),
+    "lists": ([[1.0]] * N, pa.list_(pa.float64()), f"{NAMED}|setting an array element"),
+    "complex numbers": ([1j] * N, None, "[Cc]omplex"),
+    "an integer of 400 digits": ([10**399] * N, None, "too large to convert to float"),
+    "dicts": ([{}] * N, None, "not 'dict'"),
+}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=name_model)
+@pytest.mark.parametrize("content", ACCEPTED)
+def test_numbers_in_any_container_are_those_of_an_array(content, model):
+    column, dtype = ACCEPTED[content]
+    values = X.copy()
+    values[:, 1] = [np.nan if value is None or value is pd.NA else value for value in column]
+    if np.isnan(values).any() and isinstance(model, MixtureDiscriminantAnalysis):
+        for given in contain(column, dtype).values():
+            with pytest.raises(ValueError, match=r"Input X contains NaN\."):
+                clone(model).fit(given, y)
+        return
+    expected = clone(model).fit(values, y).predict_proba(values)
+    for container, given in contain(column, dtype).items():
+        fitted = clone(model).fit(given, y)
+        np.testing.assert_allclose(
+            fitted.predict_proba(given), expected, 1e-9, 1e-9, err_msg=container
+        )
+        has_names = container not in ("list", "objects")
+        assert getattr(fitted, "feature_names_in_", np.array([])).tolist() == NAMES * has_names
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("model", MODELS, ids=name_model)
+@pytest.mark.parametrize("content", REFUSED)
+def test_other_columns_are_refused_by_name(content, model):
+    column, dtype, words = REFUSED[content]
+    fitted = clone(model).fit(FRAME, y)
+    for given in contain(column, dtype).values():
+        before = vars(model).copy()
+        with pytest.raises((ValueError, TypeError), match=words):
+            model.fit(given, y)
+        assert vars(model) == before
+        with pytest.raises((ValueError, TypeError), match=words):
+            fitted.predict(given)
+
+
+def make_map(values, folder):
+    mapped = np.lib.format.open_memmap(folder / "X.npy", "w+", values.dtype, values.shape)
+    mapped[:] = values
+    return mapped
+
+
+ARRAYS = {
+    "Fortran order": lambda _: np.asfortranarray(X),
+    "reversed": lambda _: X[::-1, ::-1].copy()[::-1, ::-1],
+    "big endian": lambda _: X.astype(">f8"),
+    "long double": lambda _: X.astype(np.longdouble),
+    "memory map": lambda folder: make_map(X, folder),
+    "tuple of arrays": lambda _: tuple(X),
+    "nothing masked": lambda _: np.ma.masked_array(X, np.zeros(X.shape, dtype=bool)),
+    "shuffled index": lambda _: FRAME.set_axis(np.arange(N)[::-1]),
+}
+
+
+@pytest.mark.parametrize("container", ARRAYS)
+def test_other_arrays_are_the_same_numbers(container, tmp_path):
+    given, model = ARRAYS[container](tmp_path), OPGDClassifier(init="lda")
+    expected = clone(model).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.fit(given, y).predict_proba(given), expected, atol=1e-9)
+
+
+def test_values_under_a_mask_are_missing():
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[3, 1] = True
+    for values in (X, np.round(X).astype(int), X.astype(object)):
+        expected = ReducedRankLDA().fit(np.where(mask, np.nan, values.astype(float)), y).means_
+        masked = np.ma.masked_array(values, mask)
+        for given in (masked, list(masked)):
+            np.testing.assert_allclose(ReducedRankLDA().fit(given, y).means_, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_single_precision_is_kept_and_nothing_is_copied(dtype, tmp_path):
+    single = FRAME.astype(dtype)
+    tables = [single, single.to_numpy(), single.convert_dtypes(dtype_backend="pyarrow")]
+    tables += [pl.from_pandas(single), pa.Table.from_pandas(single)]
+    for table in tables:
+        assert ReducedRankLDA().fit(table, y).transform(table).dtype == dtype
+    mapped = make_map(single.to_numpy(), tmp_path)
+    for table in (single, single.to_numpy(), np.asfortranarray(single), mapped):
+        assert np.shares_memory(validate_features(OPGDClassifier(), table), np.asarray(table))
+
+
+class Relation:
+    """The interface of DuckDB's relations, as an example of a container that nobody reads."""
+
+    columns = NAMES
+
+    def df(self):
+        return FRAME
+
+
+LAZY = {
+    "collect": lambda: pl.from_pandas(FRAME).lazy(),
+    "to_pandas": lambda: pa.RecordBatch.from_pandas(FRAME),
+    "df": Relation,
+}
+
+
+@pytest.mark.parametrize("call", LAZY)
+def test_tables_that_are_not_in_memory_are_refused_with_the_call_that_loads_them(call):
+    with pytest.raises(TypeError, match=rf"Pass X\.{call}\(\) instead"):
+        validate_features(OPGDClassifier(), LAZY[call]())
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        (sparse.csr_array(X), TypeError, "dense data is required"),
+        (FRAME.astype(pd.SparseDtype(float, 0.0)), TypeError, "dense data is required"),
+        (X[0], ValueError, "Expected 2D array"),
+        (X[:, :, None], ValueError, "dim 3"),
+        (X[:0], ValueError, r"0 sample\(s\)"),
+        (FRAME[[]], ValueError, r"0 feature\(s\)"),
+        (X * 1j, ValueError, "Complex data"),
+        (np.full(X.shape, np.datetime64("2020-01-01")), ValueError, "dtype datetime64"),
+        (X.astype(str), ValueError, "X is not numeric"),
+        (np.zeros(N, dtype=[("a", float), ("b", float)]), ValueError, "X is not numeric"),
+        (
+            FRAME.set_axis(["a", "b", "b", "c"], axis=1),
+            ValueError,
+            "more than one column named 'b'",
+        ),
+        (FRAME.set_axis(["a", "b", "c", 3], axis=1), TypeError, "string names"),
+        (FRAME.assign(b="x", c=TIMES), ValueError, r"Columns 'b', 'c' are not numeric"),
+    ],
 )
-from tests.hostile.outcomes import fit_refused, plain, refused, some_labels, table
-from tests.hostile.registry import (
-    ESTIMATORS,
-    allows_missing,
-    partly_labeled,
-    takes_weights,
-)
-from tests.hostile.test_inputs import GUIDE
+def test_arrays_that_cannot_be_samples_are_refused(given, error, words):
+    for model in MODELS:
+        with pytest.raises(error, match=words):
+            clone(model).fit(given, y)
 
 
-def str_of_case(value):
-    return getattr(value, "name", value if isinstance(value, str) else "-")
+WEIGHTS = {
+    "text": (["1"] * N, "sample_weight is not numeric"),
+    "dates": (np.full(N, np.datetime64("2020-01-01")), "sample_weight is not numeric"),
+    "masked": (np.ma.masked_array(np.ones(N), np.arange(N) == 3), "contains NaN"),
+    "missing in pandas": (pd.Series([None] + [1] * (N - 1), dtype="Int64"), "contains NaN"),
+    "missing in polars": (pl.Series([None] + [1] * (N - 1)), "contains NaN"),
+    "negative": (np.where(y, 1.0, -1.0), "negative"),
+    "infinite": (np.where(y, 1.0, np.inf), "infinity"),
+    "all zero": (np.zeros(N), "zero for all samples"),
+    "too long": (np.ones(N + 1), "inconsistent"),
+    "two columns": (np.ones((N, 2)), "one dimension"),
+    "1e300": (np.full(N, 1e300), "too large"),
+}
 
 
-ERRORS = {"ValueError": ValueError, "TypeError": TypeError}
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_weights_that_cannot_be_are_refused(weights):
+    values, words = WEIGHTS[weights]
+    for model in (OPGDClassifier(), OPGDMixture(3), ReducedRankLDA()):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, y, sample_weight=values)
 
 
-def has_names(container):
-    return container.startswith(("pandas", "polars", "pyarrow", "Dask data frame"))
-
-
-QUICK = 24
-"""Cases with which the ordinary suite tries each estimator; `make test-slow` tries all."""
-
-
-def selected(cases, name):
-    """A few cases for an estimator, always the same, and others for other estimators."""
-    rng = np.random.default_rng([20261117, *name.encode()])
-    return [cases[i] for i in sorted(rng.permutation(len(cases))[:QUICK])]
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_some_columns_of_x_end_as_stated(name):
-    columns_end_as_stated(name, selected(FEATURE_CASES, name))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMED)
-def test_columns_of_x_end_as_stated(name):
-    columns_end_as_stated(name, FEATURE_CASES)
-
-
-def columns_end_as_stated(name, cases):
-    X, y = table()
-    model, fitted = clone(ESTIMATORS[name]), plain(name)
-    labels, expected = some_labels(model, y), {}
-    invalid = (labels, -np.ones(len(X))) if takes_weights(model) else (labels[1:],)
-    for content, container, given in cases:
-        where = f"{content.name} in {container}"
-        allowed = content.outcome == NO_VALUE and allows_missing(model)
-        if content.outcome == "accepted" or allowed:
-            if content.name not in expected:
-                rows = X.copy()
-                rows[:, 1] = [np.nan if value is None else value for value in content.values]
-                expected[content.name] = fitted.predict_proba(rows)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit had no names
-                answers = np.asarray(fitted.predict_proba(given))
-            np.testing.assert_allclose(answers, expected[content.name], atol=1e-12, err_msg=where)
-            with pytest.raises(ValueError, match=r"negative|inconsistent"):  # X is accepted before
-                model.fit(given, *invalid)
-            continue
-        error, words = ERRORS.get(content.outcome, ValueError), re.escape(content.words)
-        named = "'b'" if has_names(container) else r"1\b"
-        fit_refused(model, given, labels, f"(?s)(?=.*{words}).*{named}", error)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with pytest.raises(error, match=words):
-                np.asarray(fitted.predict(given))
-
-
-@pytest.mark.parametrize("name", LABELED)
-def test_some_labels_end_as_stated(name):
-    labels_end_as_stated(name, selected(LABEL_CASES, name))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LABELED)
-def test_labels_end_as_stated(name):
-    labels_end_as_stated(name, LABEL_CASES)
-
-
-def labels_end_as_stated(name, cases):
-    X, _ = table()
-    model, fitted = clone(ESTIMATORS[name]), plain(name)
-    for content, container, given in cases:
-        where = f"{content.name} in {container}"
-        accepted = content.outcome == "accepted"
-        if accepted or (partly_labeled(model) and "missing" in content.words):
-            codes, classes = read(model, X, given)
-            known = codes >= 0
-            assert accepted or np.flatnonzero(~known).tolist() == [MISSING], where
-            expected = [value for value in content.values if value is not None and value == value]
-            found = classes[codes[known]].tolist()
-            if classes.dtype.kind != "M":
-                assert found == expected, where
-                converted = container == "pandas" and not accepted  # to floats, by pandas
-                assert converted or set(map(type, found)) == set(map(type, expected)), where
-            continue
-        fit_refused(model, X, given, re.escape(content.words), ERRORS[content.outcome])
-        if not partly_labeled(model):
-            refused(lambda y=given: fitted.score(X, y), ".", ERRORS[content.outcome])
-
-
-@pytest.mark.parametrize(("content", "container", "given"), FEATURE_CASES, ids=str_of_case)
-def test_columns_of_the_encoder_are_numbers_or_refused(content, container, given):
-    """TableEncoder takes text, categories and dates too, and drops what it cannot encode."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            encoded = np.asarray(TableEncoder().fit_transform(given, table()[1]), dtype=float)
-        except (TypeError, ValueError) as error:
-            assert type(error) in (TypeError, ValueError), repr(error)  # noqa: PT017
-            first, *_ = str(error).splitlines()  # scikit-learn shows complex numbers below
-            assert len(first) < 400, error  # noqa: PT017
-            return
-    assert all(issubclass(own.category, DataWarning) for own in caught), caught
-    assert encoded.shape[0] == len(table()[1])
-    assert not np.any(np.isinf(encoded))
-
-
-def read(model, X, y):
-    """Codes and classes as `fit` finds them; a whole fit would take long for so many labels."""
-    model = getattr(model, "estimator", model)
-    if partly_labeled(model):
-        model.set_params(unlabeled=None if np.asarray(y)[0] is None else np.nan)
-        _, classes, _, codes = model._read_samples(X, y, None)
-        return codes, classes
-    _, classes, codes, _ = model._check_labeled(X, y, None)
-    return codes, classes
-
-
-def test_the_guide_has_these_tables():
-    pytest.importorskip("dask")  # without it, there are fewer containers
-    assert markdown() in GUIDE.read_text("utf-8"), "copy what `python -m tests.hostile` prints"
+def test_weights_in_any_container_are_numbers():
+    weights, plain = [Decimal(2), Decimal(1), Decimal(0)] * (N // 3), ReducedRankLDA()
+    expected = plain.fit(X, y, np.array(weights, dtype=float)).means_
+    whole = [int(weight) for weight in weights]
+    for given in (weights, pd.Series(whole, dtype="Int64"), pl.Series(whole), pa.array(whole)):
+        np.testing.assert_allclose(plain.fit(X, y, given).means_, expected, rtol=1e-12)

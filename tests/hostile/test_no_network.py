@@ -1,4 +1,4 @@
-"""Nothing asks the network, or another program, but the loaders of data sets."""
+"""No import, fit, report or command uses the network or starts another program."""
 
 import os
 import subprocess
@@ -77,24 +77,16 @@ for number, model in enumerate(models):
     write_report(model, X, y, path=f"{number}.html", cv=0)
 """
 COMMANDS = """
+from sklearn.datasets import load_wine
+load_wine(as_frame=True).frame.to_csv("wine.csv", index=False)
 from opgd.cli import main
-def call(text):
+for text in ("fit wine.csv -t target --axes 2 --cv 2 -o m.opgd", "predict m.opgd wine.csv -o p.csv",
+             "report m.opgd wine.csv --cv 0 -o r.html",
+             "cluster wine.csv --ignore target -k 3 -o c.opgd"):
     try:
         main(text.split() + ["--quiet"])
     except SystemExit as end:
         assert not end.code, text
-from pathlib import Path
-from sklearn.datasets import load_wine
-Path("demo").mkdir()
-wine = load_wine(as_frame=True)
-wine = wine.data.assign(label=wine.target_names[wine.target])
-wine[::3].to_csv("demo/wine-test.csv", index=False)
-wine[1::3].to_csv("demo/wine.csv", index=False)
-call("fit demo/wine.csv -t label --axes 2 --cv 2 -o m.opgd")
-call("predict m.opgd demo/wine-test.csv -o p.csv")
-call("report m.opgd demo/wine.csv --cv 0 -o r.html")
-call("cluster demo/wine.csv --ignore label -k 3 -o c.opgd")
-call("compare demo/wine.csv -t label --methods LDA --cv 2 -o f.csv")
 """
 
 

@@ -1,12 +1,8 @@
-"""Validation of X: all containers are converted to arrays of floats by the same rules.
+"""Validation of X and weights by scikit-learn, after a check of what it would accept silently."""
 
-Arrays and data frames of NumPy numbers are passed to scikit-learn unchanged. Other containers are
-converted column by column (see `opgd._utils.columns`), so that no type is converted silently, and
-scikit-learn validates the result: feature names, number of features, shape and finite values.
-"""
-
+import re
 from collections import Counter
-from dataclasses import dataclass
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,49 +10,17 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from opgd._utils.columns import (
-    Fault,
-    compute_lazy,
-    convert_column,
-    convert_objects,
-    fill_masked,
-    is_plain,
-    raise_faults,
-)
 from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
-
-
-@dataclass(frozen=True)
-class DataFrame:
-    """Access to the columns of a pandas or polars data frame, or of a pyarrow table."""
-
-    names: list[Any]
-    dtypes: list[Any]
-    native: Any
-
-    def column(self, j: int) -> Any:
-        """Return a column by its position."""
-        if hasattr(self.native, "iloc"):
-            return self.native.iloc[:, j]
-        if hasattr(self.native, "column_names"):
-            return self.native.column(j)
-        return self.native.to_series(j)
-
-
-def read_frame(X: Any) -> DataFrame | None:
-    """Return access to the columns of a data frame, or None for other containers."""
-    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
-        raise TypeError("X is a polars LazyFrame; pass X.collect() instead.")
-    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
-        raise TypeError("X is a pyarrow RecordBatch; pass pyarrow.Table.from_batches([X]) instead.")
-    if hasattr(X, "column_names") and hasattr(X, "schema"):
-        return DataFrame(list(X.column_names), list(X.schema.types), X)
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return DataFrame(list(X.columns), list(X.dtypes), X)
-    return None
+NUMERIC = re.compile(r"bool|u?int\d|float|double|halffloat|decimal|null|sparse", re.IGNORECASE)
+"""Names of the numeric dtypes of NumPy, pandas, polars and pyarrow."""
+SINGLE = re.compile(r"float(32)?(\[pyarrow\])?", re.IGNORECASE)
+REFUSED = (str, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
+"""Types of objects that are refused by the name of their column; scikit-learn refuses others."""
+LOADERS = ("to_native", "df", "to_pandas", "toPandas", "collect", "execute")
+"""Methods by which containers that are evaluated lazily return their values."""
 
 
 def validate_features(
@@ -72,42 +36,20 @@ def validate_features(
     With `reset=False`, names and number of features must match those of the fit. With `allow_nan`,
     missing values are nan in the result; otherwise they raise ValueError. Infinity always does.
     """
-    X = compute_lazy(X)
-    options = {
-        "dtype": FLOAT_DTYPES,
-        "ensure_all_finite": "allow-nan" if allow_nan else True,
-        "ensure_min_samples": min_samples,
-    }
-    frame = read_frame(X)
-    values = X
+    X, dtype = prepare_features(X)
     try:
         # scikit-learn checks for finite values by their sum, which may overflow
         with np.errstate(over="ignore", invalid="ignore"):
-            if frame is None:
-                values = _convert_array(X)
-                return validate_data(estimator, values, reset=reset, **options)
-            check_unique_names(frame)
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
-            values = _convert_frame(frame)
-            return check_array(values, estimator=estimator, input_name="X", **options)
-    except ValueError as error:
-        not_finite = None
-        if "Input X contains" in str(error):
-            not_finite = _find_non_finite(values, frame, allow_nan)
-        if not_finite is None:
-            raise  # the error has another cause
-    columns, row = not_finite
-    name = type(estimator).__name__
-    if allow_nan:
-        raise ValueError(
-            f"Input X contains infinity in {columns}, first in row {row}. {name} requires finite "
-            "or missing values: replace the infinite entries by nan or drop those samples."
-        )
-    raise ValueError(
-        f"Input X contains NaN or infinity in {columns}, first in row {row}. {name} requires "
-        "finite values: impute the invalid entries (for example with SimpleImputer), drop those "
-        "samples, or use an estimator that accepts missing values, such as OPGDClassifier."
-    )
+            return validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=dtype,
+                ensure_all_finite="allow-nan" if allow_nan else True,
+                ensure_min_samples=min_samples,
+            )
+    except OverflowError as error:  # an integer of hundreds of digits
+        raise ValueError(f"Input X: {error}.") from None
 
 
 def to_feature_array(X: Any, *, finite: bool | str = True, min_samples: int = 1) -> AnyArray:
@@ -115,150 +57,135 @@ def to_feature_array(X: Any, *, finite: bool | str = True, min_samples: int = 1)
 
     `finite` is True, False, or "allow-nan", which accepts NaN but not infinity.
     """
-    X = compute_lazy(X)
-    frame = read_frame(X)
-    if frame is not None:
-        check_unique_names(frame)
-    values: AnyArray = check_array(
-        _convert_array(X) if frame is None else _convert_frame(frame),
-        dtype=FLOAT_DTYPES,
-        ensure_all_finite=finite,
-        ensure_min_samples=min_samples,
-        input_name="X",
-    )
+    X, dtype = prepare_features(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: AnyArray = check_array(
+            X,
+            dtype=dtype,
+            ensure_all_finite=finite,
+            ensure_min_samples=min_samples,
+            input_name="X",
+        )
     return values
 
 
 def to_number_vector(name: str, values: Any) -> FloatArray:
     """Return one number per sample, such as weights; they may be missing (nan) or infinite."""
-    values = compute_lazy(values)
-    if isinstance(values, np.ma.MaskedArray):
-        values = _fill_masked(values)
-    elif isinstance(values, list | tuple):
-        values = convert_list(values)
-    dtype = getattr(values, "dtype", getattr(values, "type", None))  # pyarrow has types
-    if dtype is not None and not is_plain(dtype) and np.ndim(values) == 1:
-        values = convert_column(values, dtype)
-        if isinstance(values, Fault):
-            reason = values.detail or values.kind
-            if values.kind == "too large":
-                reason = "a value is too large for a float"
-            raise ValueError(f"{name} is not numeric ({reason}). Pass one number per sample.")
     vector: FloatArray = check_array(
-        values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name=name
+        _prepare_array(to_memory(values, name), name),
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name=name,
     )
     return vector
 
 
-def check_unique_names(frame: DataFrame) -> None:
-    """Raise ValueError for a data frame with duplicate column names."""
-    duplicates = [name for name, number in Counter(frame.names).items() if number > 1]
-    if duplicates:
-        raise ValueError(
-            f"X has more than one column named {duplicates[0]!r}; column names must be unique."
-        )
+def prepare_features(X: Any) -> tuple[Any, Any]:
+    """Return X as scikit-learn reads it, and the dtypes to convert it to.
 
-
-def _convert_frame(frame: DataFrame) -> Any:
-    """Return the columns of a data frame as an array of numbers, (n, p), nan where missing.
-
-    Data frames of NumPy numbers are returned unchanged.
+    Raise ValueError for columns of text, categories or dates, which may look like numbers to it.
     """
-    distinct = set(frame.dtypes)
-    if not distinct:
-        return np.empty(frame.native.shape)  # the caller rejects this shape
-    if hasattr(frame.native, "iloc") and all(is_plain(dtype) for dtype in distinct):
-        return frame.native
-    if all(str(dtype).startswith("Sparse") for dtype in distinct):
-        raise TypeError(
-            "Sparse data was passed for X, but dense data is required. Use "
-            "'X.sparse.to_dense()' to convert the data frame."
-        )
-    columns = [convert_column(frame.column(j), dtype) for j, dtype in enumerate(frame.dtypes)]
-    return _join_columns(columns, [repr(name) for name in frame.names], frame.native.shape)
-
-
-def _convert_array(X: Any) -> Any:
-    """Return an array, list or other object as numbers, or unchanged if scikit-learn rejects it."""
-    if isinstance(X, np.ma.MaskedArray):
-        X = _fill_masked(X)
-    elif isinstance(X, list | tuple):
-        X = convert_list(X)
-    elif not isinstance(X, np.ndarray):
-        if issparse(X) or hasattr(X, "iloc") or not hasattr(X, "__array__"):
-            return X  # scikit-learn raises its own error
-        X = np.asarray(X)
-    if not isinstance(X, np.ndarray) or X.dtype.kind in "biuf":
-        return X
-    if X.dtype.kind == "V":
-        raise ValueError("X is a structured array; pass a 2D array or a data frame instead.")
-    if X.ndim != 2:
-        return np.zeros(X.shape)  # the caller rejects this shape
-    if X.dtype.kind == "O":
-        columns = [convert_objects(column) for column in X.T]
-    else:
-        columns = [convert_column(column, X.dtype) for column in X.T]
-    return _join_columns(columns, [str(j) for j in range(X.shape[1])], X.shape)
-
-
-def _fill_masked(values: Any) -> AnyArray:
-    """Return a masked array as an array, with nan or None where a value is masked."""
-    if values.dtype.kind == "f":
-        return values.filled(np.nan)
-    return fill_masked(values)
-
-
-def convert_list(values: Any) -> Any:
-    """Return a list as an array of numbers, or of objects if some are not numbers."""
-    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in values):
-        values = [
-            _fill_masked(row) if isinstance(row, np.ma.MaskedArray) else row for row in values
-        ]
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError):
-        lengths = {len(row) if isinstance(row, list | tuple) else -1 for row in values}
-        if len(lengths) > 1 or -1 in lengths:
-            return values  # scikit-learn raises its own error
-        array = np.empty(0, dtype=object)
-    if array.dtype.kind in "biuf":
-        return array
-    if not all(isinstance(row, list | tuple) for row in values):
-        return np.array(values, dtype=object)
-    objects = np.empty((len(values), len(values[0])), dtype=object)
-    for i, row in enumerate(values):
-        for j, value in enumerate(row):
-            objects[i, j] = value  # one by one, since a value may be a list
-    return objects
-
-
-def _join_columns(
-    columns: list[AnyArray | Fault], names: list[str], shape: tuple[int, int]
-) -> AnyArray:
-    """Return converted columns as one array, or raise an error that names those with faults."""
-    faults = {
-        name: column
-        for name, column in zip(names, columns, strict=True)
-        if isinstance(column, Fault)
-    }
+    X = to_memory(X, "X")
+    is_arrow = hasattr(X, "combine_chunks")
+    if not is_arrow and not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return _prepare_array(X), FLOAT_DTYPES
+    names = list(X.schema.names if is_arrow else X.columns)
+    dtypes = list(X.schema.types if is_arrow else X.dtypes)
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise ValueError(f"X has more than one column named {repeated[0]!r}.")
+    faults, has_na = {}, False
+    for j, dtype in enumerate(dtypes):
+        fault = "" if is_numeric(dtype) else str(dtype)
+        if fault.lower() == "object":
+            types = set(map(type, X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)))
+            fault, has_na = _find_fault(types), has_na or _has_na(types)
+        if fault:
+            faults[repr(names[j])] = fault
     if faults:
-        raise_faults(faults)
-    arrays = [column for column in columns if isinstance(column, np.ndarray)]
-    single = {np.dtype(np.float32)} == {array.dtype for array in arrays}
-    values = np.empty(shape, dtype=np.float32 if single else np.float64, order="F")
-    for j, array in enumerate(arrays):
-        values[:, j] = array
+        _raise_not_numeric(faults)
+    if has_na and hasattr(X, "where"):  # a pandas frame
+        X = X.where(X.notna(), np.nan)
+    if not dtypes:
+        return np.empty(X.shape), FLOAT_DTYPES  # scikit-learn refuses this shape
+    is_single = all(SINGLE.fullmatch(str(dtype)) for dtype in dtypes)
+    return X, np.float32 if is_single else FLOAT_DTYPES
+
+
+def is_numeric(dtype: Any) -> bool:
+    """Return whether the values of a dtype are numbers or missing."""
+    return NUMERIC.match(str(dtype)) is not None
+
+
+def to_memory(values: Any, name: str) -> Any:
+    """Return values in memory; Dask collections are computed.
+
+    Raise TypeError for other tables that are not in memory, with the method that loads them.
+    """
+    if hasattr(values, "__dask_graph__"):
+        return values.compute()
+    is_frame = any(hasattr(values, method) for method in ("iloc", "get_columns", "combine_chunks"))
+    if hasattr(type(values), "columns") and not is_frame:
+        loader = next((loader for loader in LOADERS if hasattr(values, loader)), None)
+        if loader is not None:
+            library = type(values).__module__.split(".")[0].lstrip("_")
+            raise TypeError(
+                f"{name} is a {type(values).__name__} of {library}, which cannot be used directly. "
+                f"Pass {name}.{loader}() instead."
+            )
     return values
 
 
-def _find_non_finite(
-    values: Any, frame: DataFrame | None, allow_nan: bool
-) -> tuple[str, int] | None:
-    """Return the names of columns with values that are not finite, and the first such row."""
-    numbers = np.asarray(values, dtype=np.float64)
-    bad = np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)
-    if not bad.any():
-        return None
-    places = np.flatnonzero(bad.any(axis=0)).tolist()
-    columns = [f"column {j}" if frame is None else repr(frame.names[j]) for j in places]
-    return list_names(columns), int(np.flatnonzero(bad.any(axis=1))[0])
+def fill_masked(values: Any) -> AnyArray:
+    """Return a masked array as an array, of objects with None if some values are masked."""
+    if not np.ma.is_masked(values):
+        return np.asarray(values)
+    filled = np.array(values.data, dtype=object)
+    filled[np.ma.getmaskarray(values)] = None
+    return filled
+
+
+def _prepare_array(X: Any, name: str = "") -> Any:
+    """Return an array or list with nan for missing values; `name` is that of a vector."""
+    if isinstance(X, list | tuple):
+        if any(isinstance(row, np.ma.MaskedArray) for row in X):
+            X = np.ma.stack(X)
+        else:  # NumPy makes text of numbers beside text
+            X = array if (array := np.asarray(X)).dtype.kind not in "US" else np.array(X, object)
+    if isinstance(X, np.ma.MaskedArray):
+        X = X.filled(np.nan) if X.dtype.kind == "f" else fill_masked(X)
+    if not isinstance(X, np.ndarray) and not issparse(X):
+        X = np.asarray(X)
+    if X.dtype.kind in "USMmV":
+        raise ValueError(f"{name or 'X'} is not numeric: it has dtype {X.dtype}.")
+    if X.dtype.kind != "O":
+        return X
+    kinds = [set(map(type, column)) for column in (X.T if X.ndim == 2 else [X.ravel()])]
+    faults = {str(j): fault for j, types in enumerate(kinds) if (fault := _find_fault(types))}
+    if faults and name:
+        raise ValueError(f"{name} is not numeric ({faults['0']}).")
+    if faults:
+        _raise_not_numeric(faults)
+    if any(map(_has_na, kinds)):
+        X = np.where(np.vectorize(lambda value: _has_na({type(value)}))(X), np.nan, X)
+    return X
+
+
+def _find_fault(types: set[type]) -> str:
+    """Return the name of a type that is refused, or an empty string."""
+    return min((found.__name__ for found in types if issubclass(found, REFUSED)), default="")
+
+
+def _has_na(types: set[type]) -> bool:
+    """Return whether pandas' NA is among the types; it cannot be converted to a float."""
+    return any(found.__name__ == "NAType" for found in types)
+
+
+def _raise_not_numeric(faults: dict[str, str]) -> None:
+    """Raise ValueError that names columns and their types."""
+    is_single, kinds = len(faults) == 1, ", ".join(dict.fromkeys(faults.values()))
+    subject, verb, pronoun = ("Column", "is", "it") if is_single else ("Columns", "are", "them")
+    raise ValueError(
+        f"{subject} {list_names(list(faults))} {verb} not numeric ({kinds}). Convert {pronoun} to "
+        f"numbers, for example with opgd.TableEncoder, or drop {pronoun}."
+    )

@@ -3,7 +3,7 @@
 X is validated in `opgd._utils.features`, y in `opgd._utils.labels`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -26,44 +26,21 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
-def is_real(value: Any) -> bool:
-    """Return whether a value is an integer or a float of Python or NumPy.
-
-    Fractions and decimals are numbers, too, but arrays cannot be multiplied by them.
-    """
-    return is_integer(value) or isinstance(value, float | np.floating)
-
-
-def to_float(value: Any) -> float:
-    """Return a number as float, infinity if it is an integer that is too large."""
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf if value > 0 else -np.inf
-
-
 def check_integer(name: str, value: Any, lowest: int = 0, highest: int | None = None) -> int:
     """Return an integer in a closed range, or raise TypeError or ValueError."""
     bound = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
     message = f"{name} must be an integer {bound}, got {value!r}."
     if not is_integer(value):
         raise TypeError(message)
-    number = int(value)
-    if number < lowest or (highest is not None and number > highest):
+    if value < lowest or (highest is not None and value > highest):
         raise ValueError(message)
-    return number
+    return int(value)
 
 
 def check_n_components(n_components: Any, n_features: int | None = None) -> None:
     """Raise an error unless `n_components` is None or an integer from 1 to `n_features`."""
-    if n_components is None:
-        return
-    n_requested = check_integer("n_components", n_components, 1)
-    if n_features is not None and n_requested > n_features:
-        raise ValueError(
-            f"n_components must be at most the number of features ({n_features}), "
-            f"got {n_requested}."
-        )
+    if n_components is not None:
+        check_integer("n_components", n_components, 1, n_features)
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -77,16 +54,14 @@ def check_share(name: str, value: Any, *, word: str = "") -> float:
 
     `word` is a string that is also allowed, for the message; the caller handles it.
     """
-    instead = f"{word!r} or " if word else ""
-    message = f"{name} must be {instead}a number from 0 to 1, got {value!r}."
-    if word and isinstance(value, str):
-        raise ValueError(message)
-    if not is_real(value):
-        raise TypeError(message)
-    share = to_float(value)
-    if not 0 <= share <= 1:
-        raise ValueError(message)
-    return share
+    allowed = f"{word!r} or " if word else ""
+    return _check_number(name, value, f"{allowed}a number from 0 to 1", lambda x: 0 <= x <= 1)
+
+
+def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
+    """Return a finite number above 0 (or 0, with `or_zero`), or raise an error."""
+    what = f"a finite number {'of at least' if or_zero else 'above'} 0"
+    return _check_number(name, value, what, lambda x: 0 < x < np.inf or (or_zero and x == 0))
 
 
 def check_sparsity(value: Any, *, word: str = "") -> float | int:
@@ -94,24 +69,32 @@ def check_sparsity(value: Any, *, word: str = "") -> float | int:
 
     `word` is a string that is also allowed, for the message; the caller handles it.
     """
-    instead = f"{word!r}, " if word else ""
-    message = (
-        f"sparsity must be {instead}the share of features to remove (a float from 0 to below 1) "
-        f"or the number of features to keep (an int; 0 keeps all), got {value!r}."
+    allowed = f"{word!r}, " if word else ""
+    what = (
+        f"{allowed}the share of features to remove (a float from 0 to below 1) or the number of "
+        "features to keep (an int; 0 keeps all; OPGDClassifierCV selects it)"
     )
-    if isinstance(value, str) and value == "auto":
-        message += " OPGDClassifierCV selects the number of features."
-    if word and isinstance(value, str):
+    limit = np.inf if is_integer(value) else 1
+    share = _check_number("sparsity", value, what, lambda x: 0 <= x < limit)
+    return int(value) if is_integer(value) else share
+
+
+def _check_number(name: str, value: Any, what: str, is_valid: Callable[[float], bool]) -> float:
+    message = f"{name} must be {what}, got {value!r}."
+    if not is_integer(value) and not isinstance(value, float | np.floating):
+        raise (ValueError if isinstance(value, str) else TypeError)(message)
+    number = to_float(value)
+    if not is_valid(number):
         raise ValueError(message)
-    if not is_real(value):
-        raise TypeError(message)
-    if is_integer(value):
-        if int(value) < 0:
-            raise ValueError(message)
-        return int(value)
-    if not 0 <= float(value) < 1:
-        raise ValueError(message)
-    return float(value)
+    return number
+
+
+def to_float(value: Any) -> float:
+    """Return a number as float; infinity if it is an integer that is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def count_kept(sparsity: float | int, n_features: int) -> int:
@@ -119,18 +102,6 @@ def count_kept(sparsity: float | int, n_features: int) -> int:
     if is_integer(sparsity):
         return min(int(sparsity), n_features) if sparsity else n_features
     return max(1, round((1 - sparsity) * n_features))
-
-
-def check_positive(name: str, value: Any, *, or_zero: bool = False) -> float:
-    """Return a finite number above 0 (or 0, with `or_zero`), or raise an error."""
-    bound = "of at least 0" if or_zero else "above 0"
-    message = f"{name} must be a finite number {bound}, got {value!r}."
-    if not is_real(value):
-        raise TypeError(message)
-    number = to_float(value)
-    if not (0 < number < np.inf or (or_zero and number == 0)):
-        raise ValueError(message)
-    return number
 
 
 def check_seed(random_state: Any) -> np.random.RandomState:
@@ -145,11 +116,10 @@ def check_seed(random_state: Any) -> np.random.RandomState:
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return a string that is one of `choices`, or raise TypeError or ValueError."""
     choices = list(choices)
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {choices}, got {value!r}.")
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {choices}, got {value!r}.")
-    return value
+    if isinstance(value, str) and value in choices:
+        return value
+    kind = ValueError if isinstance(value, str) else TypeError
+    raise kind(f"{name} must be one of {choices}, got {value!r}.")
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -180,23 +150,21 @@ def check_sample_weight(sample_weight: Any, X: AnyArray) -> FloatArray | None:
 def find_weight_fault(weights: FloatArray) -> str:
     """Return what is wrong with weights, and what to do, or an empty string."""
     if not np.all(np.isfinite(weights)):
-        return "contains NaN or infinity; all weights must be finite"
+        return "contains NaN or infinity"
     if np.any(weights < 0):
-        return "has negative entries; weights must be 0 or more"
-    if np.any(weights > MAX_WEIGHT):
-        return f"has entries above {MAX_WEIGHT:g}, too large to sum; rescale them"
-    if np.any((weights > 0) & (weights < MIN_WEIGHT)):
-        return (
-            f"has positive entries below {MIN_WEIGHT:g}, too small to square; rescale the weights "
-            "or set these to 0"
-        )
+        return "has negative entries"
     positive = weights[weights > 0]
-    if len(positive) and positive.max() / positive.min() > MAX_WEIGHT_RATIO:
-        return (
-            f"has positive entries from {positive.min():.3g} to {positive.max():.3g}; those below "
-            f"{1 / MAX_WEIGHT_RATIO:g} of the largest are too small, set them to 0"
-        )
-    return ""
+    if not len(positive) or (
+        positive.min() >= MIN_WEIGHT
+        and positive.max() <= MAX_WEIGHT
+        and positive.max() / positive.min() <= MAX_WEIGHT_RATIO
+    ):
+        return ""
+    return (
+        f"has positive entries from {positive.min():.3g} to {positive.max():.3g}, too small or too "
+        f"large to compute with. Rescale them to {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, and set those "
+        f"below {1 / MAX_WEIGHT_RATIO:g} of the largest to 0"
+    )
 
 
 def weigh_by_class(factors: FloatArray, codes: IntArray, weights: FloatArray | None) -> FloatArray:
@@ -215,36 +183,30 @@ def check_priors(priors: Any, classes: AnyArray, shares: FloatArray) -> FloatArr
     """Return prior probabilities in the order of `classes`; None selects `shares`."""
     if priors is None:
         return shares
-    if isinstance(priors, str):
-        if priors != "uniform":
-            raise ValueError(
-                f"priors must be None, 'uniform', one number per class or a dict with "
-                f"labels as keys, got {priors!r}."
-            )
+    if isinstance(priors, str) and priors == "uniform":
         return np.full(len(classes), 1.0 / len(classes))
     if hasattr(priors, "to_dict"):  # a pandas Series, indexed by class label
         priors = priors.to_dict()
+    labels = classes.tolist()
     if isinstance(priors, Mapping):
-        unknown = [label for label in priors if label not in classes.tolist()]
-        missing = [label for label in classes.tolist() if label not in priors]
+        unknown = [label for label in priors if label not in labels]
+        missing = [label for label in labels if label not in priors]
         if unknown or missing:
-            named = {"unknown": unknown, "missing": missing}
-            found = "; ".join(f"{what}: {labels}" for what, labels in named.items() if labels)
-            raise ValueError(f"priors must have one entry for each class; {found}.")
-        priors = [priors[label] for label in classes.tolist()]
+            fault = f"unknown: {unknown}" if unknown else f"missing: {missing}"
+            raise ValueError(f"priors must have one entry for each class; {fault}.")
+        priors = [priors[label] for label in labels]
+    what = "None, 'uniform', a number above 0 for each class or a dict with labels as keys"
     try:
         values = np.asarray(priors, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"priors must be one number per class, got {priors!r}.") from None
-    if values.shape != (len(classes),):
+        raise ValueError(f"priors must be {what}, got {priors!r}.") from None
+    if values.shape != (len(labels),):
         raise ValueError(
-            f"priors must have one entry for each of the {len(classes)} classes, "
+            f"priors must have one entry for each of the {len(labels)} classes, "
             f"got shape {values.shape}."
         )
-    if not np.all(np.isfinite(values)) or np.any(values <= 0):
-        raise ValueError(f"priors must be finite and above 0, got {values.tolist()}.")
-    if abs(values.sum() - 1) > 1e-6:
-        raise ValueError(f"priors must sum to 1, got {values.sum():.6g}.")
+    if not np.all(np.isfinite(values) & (values > 0)) or abs(values.sum() - 1) > 1e-6:
+        raise ValueError(f"priors must be finite, above 0 and sum to 1, got {values.tolist()}.")
     return values / values.sum()
 
 
@@ -261,10 +223,7 @@ def check_class_weight(
         balanced: FloatArray = counts.sum() / (len(classes) * counts)
         return balanced
     if not isinstance(class_weight, Mapping):
-        raise ValueError(
-            f"class_weight must be None, 'balanced' or a dict {{label: weight}}, "
-            f"got {class_weight!r}."
-        )
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}.")
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
@@ -282,17 +241,16 @@ def check_components_init(
     With `n_components=None`, any number of components is allowed.
     """
     shape = ("n_components" if n_components is None else n_components, n_features)
-    message = f"{name} must be an array of numbers of shape (n_components, n_features) = {shape}"
+    message = (
+        f"{name} must be an array of finite numbers of shape (n_components, n_features) = {shape}, "
+        "without components of zeros"
+    )
     try:
         components = np.array(init, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{message}, got {init!r}.") from None
     if components.ndim != 2 or components.shape != (n_components or len(components), n_features):
         raise ValueError(f"{message}, got an array of shape {components.shape}.")
-    if not np.all(np.isfinite(components)):
-        raise ValueError(f"{name} contains NaN or infinity; all entries must be finite.")
-    if not np.all(np.any(components != 0, axis=1)):
-        raise ValueError(
-            f"{name} has a component of zeros; every component must have a nonzero entry."
-        )
+    if not np.all(np.isfinite(components)) or not np.all(np.any(components != 0, axis=1)):
+        raise ValueError(f"{message}, got {components.tolist()!r:.200}.")
     return components

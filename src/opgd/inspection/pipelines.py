@@ -9,8 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from opgd._table_cells import MISSING_WORDS
-from opgd._utils.columns import compute_lazy
-from opgd._utils.features import read_frame
+from opgd._utils.features import to_memory
 from opgd.core.types import AnyArray, FloatArray, IntArray
 from opgd.inspection.estimators import check_has_axes, name_columns
 from opgd.inspection.loadings import compute_standardized_coefficients
@@ -118,13 +117,17 @@ class OriginalColumns:
 
 def read_original_columns(unwrapped: Unwrapped, X: Any) -> OriginalColumns | None:
     """Return the cells of a data frame as text, None if there are no steps or no names."""
-    X = compute_lazy(X)
-    frame = None if unwrapped.steps is None else read_frame(X)
-    if frame is None:
+    X = to_memory(X, "X")
+    if unwrapped.steps is None or not hasattr(X, "columns"):
         return None
-    order = _order_columns(unwrapped, [str(name) for name in frame.names])
-    cells = [_read_words(frame.column(j)) for j in order]
-    return OriginalColumns([str(frame.names[j]) for j in order], cells)
+    if hasattr(X, "items"):  # pandas
+        columns = [(str(name), column) for name, column in X.items()]
+    else:  # polars or pyarrow
+        names = getattr(X, "column_names", X.columns)
+        columns = [(name, X[name]) for name in names]
+    order = _order_columns(unwrapped, [name for name, _ in columns])
+    cells = [_read_words(columns[j][1]) for j in order]
+    return OriginalColumns([columns[j][0] for j in order], cells)
 
 
 def append_columns(
