@@ -2,13 +2,9 @@
 
 import threading
 
-import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from opgd import OPGDClassifier
-from opgd._utils import blas
 from opgd._utils.blas import one_blas_thread
 
 
@@ -58,40 +54,7 @@ def test_limits_that_overlap_in_two_threads_are_lifted(first_to_leave):
     test_blas_is_limited_inside_and_restored_outside()
 
 
-def test_predictions_in_two_threads_leave_no_limit():
-    X, y = load_iris(return_X_y=True)
-    model = OPGDClassifier(n_components=2).fit(X, y)
-    expected, results = model.predict_proba(X), []
-    threads = [
-        threading.Thread(target=lambda: results.extend(model.predict_proba(X) for _ in range(50)))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(np.array_equal(result, expected) for result in results)
-    assert set(count_blas_threads()) == {2}
-
-
 def test_an_error_inside_lifts_the_limit():
     with pytest.raises(KeyboardInterrupt), one_blas_thread():
         raise KeyboardInterrupt
     assert set(count_blas_threads()) == {2}
-
-
-def test_an_interrupt_while_the_limit_is_set_lifts_it(monkeypatch):
-    limit = blas._blas().limit
-
-    def interrupted(limits):
-        limited = limit(limits=limits)
-        if limits == 1:
-            raise KeyboardInterrupt
-        return limited
-
-    monkeypatch.setattr(blas._blas(), "limit", interrupted)
-    with pytest.raises(KeyboardInterrupt), one_blas_thread():
-        pass
-    monkeypatch.undo()
-    assert set(count_blas_threads()) == {2}
-    test_blas_is_limited_inside_and_restored_outside()

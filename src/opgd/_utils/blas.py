@@ -16,10 +16,6 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _count_threads() -> list[int]:
-    return [library.num_threads for library in _blas().lib_controllers]
-
-
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread, which is faster for small blocks and leaves cores to our threads.
@@ -32,16 +28,8 @@ def one_blas_thread() -> Iterator[None]:
     if not _PINNED.acquire(blocking=False):
         yield
         return
-    before: list[int] = []
     try:
-        before = _count_threads()
         with _blas().limit(limits=1):
             yield
     finally:
-        try:
-            # an interrupt between setting the limit and entering its context leaves it set
-            for library, number in zip(_blas().lib_controllers, before, strict=False):
-                if library.num_threads != number:
-                    _blas().limit(limits={library.prefix: number})
-        finally:
-            _PINNED.release()
+        _PINNED.release()
