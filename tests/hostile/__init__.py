@@ -1,4 +1,1 @@
-"""Inputs that somebody will pass in one day, and what every estimator has to do with them.
-
-`python -m tests.hostile` prints the tables of the guide and how many pairs were tried.
-"""
+"""Hostile input: containers, hard data, interruptions, threads, kill and the network."""
