@@ -17,7 +17,7 @@ if _typing.TYPE_CHECKING:
     from opgd.semi_supervised import OPGDSemiSupervised
     from opgd.table_encoder import TableEncoder
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 __all__ = [
     "CostSensitiveClassifier",
     "DataWarning",

@@ -42,11 +42,6 @@ QUICKER = {
         "(cv=3)": "(cv=2)",
         "(100, random": "(10, random",
     },
-    "docs/migration.md": {
-        "(cv=3, **arguments).fit(X[::2], y[::2])": (
-            "(1, cv=2, **arguments).fit(X[::4, :10], y[::4])"
-        ),
-    },
     "docs/theory.md": {
         "X = X[:, X.std": "X, y = X[::5], y[::5]\n    X = X[:, X.std",
     },
