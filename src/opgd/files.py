@@ -1,10 +1,8 @@
 """Tables in files that are larger than memory."""
 
-import errno
 import mmap
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from opgd._utils.text import list_names
-from opgd._utils.validation import check_integer
 from opgd.core.types import AnyArray
 
 try:
@@ -182,23 +179,17 @@ class FileTable:
         self._check_columns([target, *others])
         return self._read((target, *others))
 
-    def batches(self, n_rows: int | None = None) -> Iterator[Any]:
+    def batches(self) -> Iterator[Any]:
         """Yield all columns in batches of rows, for example to predict with constant memory.
-
-        Parameters
-        ----------
-        n_rows : int, default=None
-            Maximum number of rows of a batch; by default up to 65536, fewer with many columns.
 
         Yields
         ------
         batch : pandas.DataFrame
-            Consecutive rows. The index counts the rows of the table.
+            Up to 65536 consecutive rows, fewer with many columns. The index counts the rows of the
+            table.
         """
-        if n_rows is not None:
-            check_integer("n_rows", n_rows, 1)
         n_before = 0
-        for batch in self.scan(self.columns, n_rows):
+        for batch in self.scan(self.columns):
             frame = batch.to_pandas()
             frame.index = range(n_before, n_before + len(frame))
             n_before += len(frame)
@@ -206,13 +197,10 @@ class FileTable:
 
     def read_header(self) -> str:
         """Return the first line of the first file, which is delimited text."""
-        with self._explain_failure(self.files[0]):
-            with pa.input_stream(str(self.files[0]), compression="detect") as stream:
-                data = stream.read(BLOCK_BYTES)
-            text: str = data.decode("utf-8-sig", "replace").lstrip("\r\n").split("\n", 1)[0]
-            if not text.strip():
-                raise EOFError("it is empty")
-        return text
+        path = str(self.files[0])
+        with self._explain_failure(self.files[0]), pa.input_stream(path, "detect") as stream:
+            data = stream.read(BLOCK_BYTES)
+        return str(data, "utf-8-sig", "replace").lstrip("\r\n").split("\n", 1)[0]
 
     def scan(
         self, names: Sequence[str], n_rows: int | None = None, *, as_text: bool = False
@@ -260,9 +248,9 @@ class FileTable:
                 raise EOFError(f"column names occur more than once in {schema.names}")
         if self.separator is not None:  # types of the first cells; later numbers may have decimals
             for j, field in enumerate(schema):
-                kind = pa.float64() if _is_numeric(field.type) else pa.string()
-                kind = pa.bool_() if pa.types.is_boolean(field.type) else kind
-                schema = schema.set(j, field.with_type(kind))
+                if not pa.types.is_boolean(field.type):
+                    kind = pa.float64() if _is_numeric(field.type) else pa.string()
+                    schema = schema.set(j, field.with_type(kind))
         return schema
 
     @contextmanager
@@ -272,14 +260,10 @@ class FileTable:
             yield
         except (pa.ArrowException, EOFError, UnicodeError, OSError) as error:
             text = (str(error).strip().splitlines() or ["it is damaged"])[0]
-            column = re.match(r"In CSV column #(\d+): (.*)", text)
-            if column is not None:
+            if column := re.match(r"In CSV column #(\d+)", text):
                 with self._open(file) as opened:
                     name = opened.schema.names[int(column[1])]
-                raise ValueError(
-                    f"Column {name!r} of {str(file)!r} is not numeric ({column[2]}). Correct it, "
-                    "or leave it out of `columns`."
-                ) from None
+                text = text.replace(column[0], f"in column {name!r}", 1)
             kind = "Parquet" if split_ending(file)[0] in PARQUET else "CSV"
             raise ValueError(f"{str(file)!r} cannot be read as {kind}: {text[:200]}.") from None
 
@@ -294,53 +278,54 @@ class FileTable:
     def _read(self, others: Sequence[str]) -> tuple[Any, ...]:
         """Return the features, and each of the other columns as an array."""
         names = [name for name in self.feature_columns if name not in others]
-        kinds = {name: self._schema.field(name).type for name in names}
-        faulty = [f"{name!r} ({kind})" for name, kind in kinds.items() if not _is_numeric(kind)]
+        kinds = {name: self._schema.field(name).type for name in (*names, *others)}
+        faulty = [f"{name!r} ({kinds[name]})" for name in names if not _is_numeric(kinds[name])]
         if faulty or not names:
             raise ValueError(
                 f"Features in {str(self.files[0])!r} must be numeric columns, got "
                 f"{list_names(faulty) or 'no column'}. Choose them with `columns`, or encode "
                 "batches of the table with opgd.TableEncoder."
             )
-        kind = pa.float32() if {*kinds.values()} == {pa.float32()} else pa.float64()
+        is_single = all(kinds[name] == pa.float32() for name in names)
+        kind = pa.float32() if is_single else pa.float64()
         parts: dict[str, list[Any]] = {name: [] for name in others}
 
         def make_blocks() -> Iterator[AnyArray]:
             for batch in self.scan([*names, *others]):
                 for name in others:
-                    parts[name].append(_encode_words(batch.column(name), self._schema.field(name)))
+                    parts[name].append(_to_array(batch.column(name), kinds[name]))
                 block = np.empty((batch.num_rows, len(names)), dtype=kind.to_pandas_dtype())
                 for j, name in enumerate(names):
                     column = batch.column(name).cast(kind, safe=False)
                     block[:, j] = column.to_numpy(zero_copy_only=False)
                 yield block
 
-        n_bytes = (self.n_rows or 0) * len(names) * kind.bit_width // 8
-        rows = copy_to_disk(make_blocks(), len(names), kind.to_pandas_dtype(), self._cache, n_bytes)
+        rows = copy_to_disk(make_blocks(), len(names), kind.to_pandas_dtype(), self._cache)
         if not len(rows):
             raise ValueError(f"{str(self.files[0])!r} has no rows.")
-        X, is_text = pd.DataFrame(rows, columns=names, copy=False), self.separator is not None
-        return X, *(_join_parts(columns, is_text) for columns in parts.values())
+        arrays = [np.concatenate(columns) for columns in parts.values()]
+        if self.separator is not None:
+            arrays = [_restore_integers(values) for values in arrays]
+        return pd.DataFrame(rows, columns=names, copy=False), *arrays
 
 
-def _encode_words(column: Any, field: Any) -> Any:
-    """Return a part of a column of labels; text as codes, so that each word is stored once."""
-    if pa.types.is_nested(field.type):
-        raise ValueError(f"Column {field.name!r} of type {field.type} cannot be used as labels.")
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return column.cast(pa.string()).dictionary_encode() if is_text else column.cast(kind)
+def _to_array(column: Any, kind: Any) -> AnyArray:
+    """Return part of a column as an array; equal words are one object, which saves memory."""
+    if column.type != kind:
+        column = column.cast(kind)
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = column.dictionary_encode()
+        words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+        return words[column.indices.fill_null(len(words) - 1)]
+    values: AnyArray = column.to_numpy(zero_copy_only=False)
+    return values
 
 
-def _join_parts(parts: list[Any], is_from_text: bool) -> AnyArray:
-    """Return the parts of a column as an array; whole numbers in text become integers."""
-    column = pa.chunked_array(parts)
-    if pa.types.is_dictionary(column.type):
-        chunks = column.unify_dictionaries().chunks
-        words = np.array([*chunks[0].dictionary.to_pylist(), None], dtype=object)
-        return words[np.concatenate([chunk.indices.fill_null(len(words) - 1) for chunk in chunks])]
-    values: AnyArray = column.to_numpy()
-    is_whole = is_from_text and values.dtype.kind == "f" and np.all(values == np.floor(values))
+def _restore_integers(values: AnyArray) -> AnyArray:
+    """Return numbers of delimited text as integers if all of them are whole."""
+    is_whole = values.dtype.kind == "f" and np.all(values == np.floor(values))
     return values.astype(np.int64) if is_whole and np.all(np.abs(values) < 2**53) else values
 
 
@@ -377,24 +362,16 @@ def list_files(path: Path) -> list[Path]:
 
 
 def copy_to_disk(
-    blocks: Iterable[AnyArray], n_columns: int, dtype: Any, cache: Any = None, n_bytes: int = 0
+    blocks: Iterable[AnyArray], n_columns: int, dtype: Any, cache: Any = None
 ) -> AnyArray:
     """Return blocks of rows, (m, n_columns) each, as one read-only array in a temporary file.
 
     The file has no name: the system removes it with the last array that uses it, and when the
-    process ends, however it ends. `n_bytes` is the expected size, if it is known.
+    process ends, however it ends.
     """
     folder, n_rows = Path(tempfile.gettempdir() if cache is None else cache), 0
     if cache is None and "TMPDIR" not in os.environ and os.access(LASTING_FOLDER, os.W_OK):
         folder = LASTING_FOLDER
-    if not folder.is_dir():
-        raise FileNotFoundError(f"The folder {str(folder)!r} (`cache`) does not exist.")
-    if n_bytes > shutil.disk_usage(folder).free:
-        raise OSError(
-            errno.ENOSPC,
-            f"the copy of the features needs {n_bytes / 1e9:.2f} GB in {str(folder)!r}; free some "
-            "space or set TMPDIR (`cache` in Python) to a folder on another disk",
-        )
     with tempfile.TemporaryFile(dir=folder, prefix="opgd-") as file:
         for block in blocks:
             file.write(np.ascontiguousarray(block, dtype=dtype).data)
