@@ -272,7 +272,7 @@ def test_frames_and_labels_of_every_kind_give_the_same_table(kind, iris):
         ({"cv": 1}, "n_splits=2 or more"),
         ({"cv": []}, "cv yielded no splits"),
         ({"inner_cv": 1.5}, "inner_cv"),
-        ({"inner_cv": "five"}, "inner_cv"),
+        ({"inner_cv": "five"}, "Got five"),
         ({"sample_weight": -np.ones(150)}, "negative"),
         ({"estimators": ["LDA", "randm forest"]}, "Did you mean 'random forest'"),
         ({"estimators": ["LDA", 3]}, "must be classifiers"),
@@ -299,5 +299,5 @@ def test_dask_input_is_refused(iris):
 
 def test_without_pandas_the_message_names_it(iris, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pandas is not installed"):
+    with pytest.raises(ImportError, match="'tables' is missing"):
         compare(*iris, QUICK, verbose=0)

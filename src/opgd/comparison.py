@@ -36,11 +36,12 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from opgd._table_cells import import_pandas
 from opgd._utils.features import to_feature_array
 from opgd._utils.labels import check_no_missing, encode_labels, to_label_array
 from opgd._utils.progress import Progress
 from opgd._utils.text import list_names
-from opgd._utils.validation import check_n_jobs, check_positive, check_sample_weight, check_seed
+from opgd._utils.validation import check_sample_weight, check_seed, check_share
 from opgd._utils.warnings import warn_caller
 from opgd.baselines import (
     CommonPrincipalComponents,
@@ -117,9 +118,10 @@ def compare(
         The parameters of classifiers given by name are selected from small grids by the error on
         `inner_cv`, and by the log-loss if errors are equal, with `GridSearchCV`; classifiers that
         are passed are fitted with the parameters they have.
-    cv : int, splitter or iterable of splits, default=5
+    cv : int, float, splitter or iterable of splits, default=5
         Splits into training and held-out samples. An int is the number of stratified, shuffled
-        folds, which keep `groups` together.
+        folds, a float the share of samples (with `groups`, of groups) in a single test set. Both
+        keep `groups` together.
     inner_cv : int, float or splitter, default=5
         Splits of the training samples for selecting hyperparameters. An int is the number of
         stratified, shuffled folds, a float the share of samples (with `groups`, of groups) in a
@@ -132,7 +134,7 @@ def compare(
     n_jobs : int, default=None
         Number of parallel processes over methods and splits. None means 1, -1 all cores.
     random_state : int, RandomState instance or None, default=None
-        Seed for shuffling folds, and for drawing the validation set if `inner_cv` is a float.
+        Seed for shuffling folds, and for drawing single test and validation sets.
     verbose : int, default=1
         If positive, show the progress on standard error.
 
@@ -161,42 +163,32 @@ def compare(
     >>> summarize(table)["error"].round(3).to_dict()
     {'LDA': 0.02, 'QDA': 0.027}
     """
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(
-            "compare returns a pandas.DataFrame, but pandas is not installed; see Installation."
-        ) from None
+    pandas = import_pandas()
     for name, values in {"X": X, "y": y}.items():
         if hasattr(values, "__dask_graph__"):
             raise TypeError(f"{name} must be in memory, got Dask; pass {name}.compute().")
-    check_n_jobs(n_jobs)
     rng = check_seed(random_state)
     y = to_label_array(y)
     classes, codes = encode_labels(y)
     if len(classes) < 2:
         raise ValueError("y has only one class; a comparison needs at least two.")
-    if not isinstance(estimators, Mapping):
-        X = to_feature_array(X, finite="allow-nan")
     check_consistent_length(X, y, groups)
     if groups is not None:
         groups = to_label_array(groups, "groups")
         check_no_missing(groups, name="groups")
     weights = check_sample_weight(sample_weight, y)
 
-    inner = _make_inner_splitter(inner_cv, codes, groups, rng)
-    if isinstance(cv, Integral) and not isinstance(cv, bool):
-        cv = _make_folds(int(cv), groups, rng)
+    inner = _make_splitter("inner_cv", inner_cv, codes, groups, rng)
+    outer = _make_splitter("cv", cv, codes, groups, rng)
     samples = np.arange(len(y))
-    splits = [
-        (samples[train], samples[test])
-        for train, test in check_cv(cv, codes, classifier=True).split(samples, codes, groups)
-    ]
+    parts = outer.split(samples, codes, groups)
+    splits = [(samples[train], samples[test]) for train, test in parts]
     if not splits:
         raise ValueError("cv yielded no splits. Pass a list of splits instead of a generator.")
     if isinstance(estimators, Mapping):
         methods = dict(estimators)
     else:
+        X = to_feature_array(X, finite="allow-nan")
         methods = _select_methods(estimators, make_methods(X.shape[1], len(classes), inner))
         if np.isnan(X).any():
             filled = [name for name, model in methods.items() if not _accepts_missing(model)]
@@ -214,6 +206,7 @@ def compare(
         _warn_of("Fitted without sample_weight, which they do not accept", unweighted)
 
     metadata = {"sample_weight": weights, "groups": groups}
+    metadata = {key: values for key, values in metadata.items() if values is not None}
     rows = []
     n_fits = len(splits) * len(methods)
     with Progress("Comparing", enabled=verbose > 0) as bar:
@@ -271,15 +264,11 @@ def make_methods(n_features: int, n_classes: int, inner_cv: Any) -> dict[str, An
 def match_name(text: str, known: Iterable[str]) -> str:
     """Return the known name that equals the text up to case, spaces and punctuation."""
     names = {_simplify(name): name for name in known}
-    simple = _simplify(text)
-    if simple in names:
+    if (simple := _simplify(text)) in names:
         return names[simple]
-    similar = get_close_matches(simple, names, n=1, cutoff=0.6)
-    similar += [key for key in names if simple and (simple in key or key in simple)]
+    similar = get_close_matches(simple, names, n=1)
     hint = f" Did you mean {names[similar[0]]!r}?" if similar else ""
-    raise ValueError(
-        f"Unknown method {text!r}.{hint} Known methods are: {'; '.join(names.values())}."
-    )
+    raise ValueError(f"Unknown method {text!r}.{hint} Known methods: {'; '.join(names.values())}.")
 
 
 def _simplify(name: str) -> str:
@@ -293,10 +282,7 @@ def _select_methods(estimators: Any, known: dict[str, Any]) -> dict[str, Any]:
     if isinstance(estimators, str) and estimators == "all":
         return known
     if isinstance(estimators, str) or not isinstance(estimators, Iterable):
-        raise TypeError(
-            "estimators must be None, 'all', a list of names and classifiers, or a dict, "
-            f"got {estimators!r}."
-        )
+        raise TypeError(f"estimators must be None, 'all', a list or a dict, got {estimators!r}.")
     methods: dict[str, Any] = {}
     for entry in estimators:
         if isinstance(entry, str):
@@ -309,26 +295,18 @@ def _select_methods(estimators: Any, known: dict[str, Any]) -> dict[str, Any]:
     return methods
 
 
-def _make_folds(n_folds: int, groups: Any, rng: np.random.RandomState) -> Any:
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    return kind(n_folds, shuffle=True, random_state=rng.randint(2**31 - 1))
-
-
-def _make_inner_splitter(
-    inner_cv: Any, codes: AnyArray, groups: Any, rng: np.random.RandomState
+def _make_splitter(
+    name: str, cv: Any, codes: AnyArray, groups: Any, rng: np.random.RandomState
 ) -> Any:
-    """Return a splitter of training samples; numbers keep groups together if there are any."""
-    if isinstance(inner_cv, Integral) and int(inner_cv) > 1:
-        return _make_folds(int(inner_cv), groups, rng)
-    if isinstance(inner_cv, Real) and 0 < float(inner_cv) < 1:
-        kind = StratifiedShuffleSplit if groups is None else GroupShuffleSplit
-        return kind(1, test_size=float(inner_cv), random_state=rng.randint(2**31 - 1))
-    if isinstance(inner_cv, Real | str):
-        raise ValueError(
-            "inner_cv must be an int above 1, a float between 0 and 1 or a splitter, "
-            f"got {inner_cv!r}."
-        )
-    return check_cv(inner_cv, codes, classifier=True)
+    """Return a splitter; those made from numbers keep groups together if there are any."""
+    if isinstance(cv, Integral):
+        folds = StratifiedKFold if groups is None else StratifiedGroupKFold
+        return folds(int(cv), shuffle=True, random_state=rng.randint(2**31 - 1))
+    if isinstance(cv, Real):
+        single = StratifiedShuffleSplit if groups is None else GroupShuffleSplit
+        share = check_share(name, cv)
+        return single(1, test_size=share, random_state=rng.randint(2**31 - 1))
+    return check_cv(cv, codes, classifier=True)
 
 
 def evaluate_methods(
@@ -336,31 +314,28 @@ def evaluate_methods(
     X: Any,
     y: AnyArray,
     splits: Sequence[tuple[AnyArray, AnyArray]],
-    metadata: Mapping[str, AnyArray | None] | None = None,
+    metadata: Mapping[str, AnyArray],
     n_jobs: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the table of compare(); a fit that fails gives a row with the reason.
 
     `metadata` may have "sample_weight" and "groups", which are passed to all that use them.
     """
-    metadata = {key: values for key, values in (metadata or {}).items() if values is not None}
-    tasks = [(name, number) for number in range(len(splits)) for name in methods]
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_evaluate)(methods[name], X, y, splits[number], metadata) for name, number in tasks
+    results: Iterator[dict[str, Any]] = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_evaluate)(name, model, X, y, number, split, metadata)
+        for number, split in enumerate(splits)
+        for name, model in methods.items()
     )
-    for (name, number), result in zip(tasks, results, strict=True):
-        train, test = splits[number]
-        sizes = {"n_train": len(train), "n_test": len(test)}
-        outcome = {"status": result.pop("status"), "reason": result.pop("reason")}
-        yield {"method": name, "split": number, **result, **sizes, **outcome}
+    return results
 
 
 def _evaluate(
-    model: Any, X: Any, y: AnyArray, split: Any, metadata: dict[str, AnyArray]
+    name: str, model: Any, X: Any, y: AnyArray, number: int, split: Any, metadata: dict[str, Any]
 ) -> dict[str, Any]:
     """Fit a classifier to the training samples of a split, and score it on the others."""
-    scores: dict[str, Any] = {"error": np.nan, "log_loss": np.nan, "seconds": np.nan}
-    scores |= {"parameters": {}, "balanced_accuracy": np.nan, "status": "ok", "reason": ""}
+    row: dict[str, Any] = {"method": name, "split": number, "error": np.nan, "log_loss": np.nan}
+    row |= {"seconds": np.nan, "parameters": {}, "balanced_accuracy": np.nan}
+    row |= {"n_train": len(split[0]), "n_test": len(split[1]), "status": "ok", "reason": ""}
     with warnings.catch_warnings(), config_context(enable_metadata_routing=bool(metadata)):
         warnings.simplefilter("ignore")
         try:
@@ -381,24 +356,20 @@ def _evaluate(
             reason = f"{type(error).__name__}: {error}"
             if "Traceback" in reason:  # of all fits of a search; the last line has the error
                 reason = reason.strip().splitlines()[-1]
-            return scores | {"status": "failed", "reason": reason}
-    scores |= {name: float(result[f"test_{name}"][0]) for name in METRICS[:3]}
+            return row | {"status": "failed", "reason": reason}
     fitted = result["estimator"][0]
     search = fitted[-1] if isinstance(fitted, Pipeline) else fitted
-    parameters = dict(getattr(search, "best_params_", {}))
-    return scores | {"seconds": float(result["fit_time"][0]), "parameters": parameters}
+    row |= {key: float(result[f"test_{key}"][0]) for key in METRICS[:3]}
+    row["seconds"] = float(result["fit_time"][0])
+    row["parameters"] = dict(getattr(search, "best_params_", {}))
+    return row
 
 
 class Scorer:
     """Error, log-loss and balanced accuracy of a fitted classifier, with weights if requested."""
 
     def __call__(
-        self,
-        model: Any,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,  # noqa: ARG002 - requested below, since metadata must have a consumer
+        self, model: Any, X: Any, y: Any, sample_weight: Any = None, **_: Any
     ) -> dict[str, float]:
         """Return the scores by name."""
         probabilities = classes = None
@@ -407,7 +378,7 @@ class Scorer:
         return score_predictions(y, model.predict(X), probabilities, classes, sample_weight)
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Request sample weights and groups."""
+        """Request sample weights, and groups, since metadata must have a consumer."""
         request = MetadataRequest(owner="Scorer")
         for name in ("sample_weight", "groups"):
             request.score.add_request(param=name, alias=True)
@@ -544,8 +515,7 @@ def summarize(
     >>> summary["winner"].to_dict()
     {'QDA': True, 'naive Bayes': True}
     """
-    import pandas
-
+    pandas = import_pandas()
     rows = []
     for method in summarize_methods(table, metric, reference, level):
         row: dict[str, Any] = {"method": method.name}
@@ -553,9 +523,8 @@ def summarize(
             row[name] = mean
             if name != "seconds":
                 row[f"{name}_se"] = method.standard_errors[name]
-        for name in ("difference", "low", "high", "winner", "n_splits", "n_failed"):
-            row[name] = getattr(method, name)
-        rows.append(row)
+        columns = ("difference", "low", "high", "winner", "n_splits", "n_failed")
+        rows.append(row | {name: getattr(method, name) for name in columns})
     return pandas.DataFrame(rows).set_index("method")
 
 
@@ -589,14 +558,13 @@ class MethodSummary:
 def summarize_methods(
     table: Any, metric: str = "error", reference: str = "best", level: float = 0.95
 ) -> list[MethodSummary]:
-    """Return a summary of each method, the best first, from a table of any kind with columns.
+    """Return a summary of each method, the best first; `summarize` has the formulas.
 
-    Methods without results on some splits come after the others. `summarize` has the formulas.
+    The table may be a dict of columns, and its numbers may be text, as in a CSV file. Methods
+    without results on some splits come after the others.
     """
-    check_positive("level", level)
-    if level >= 1:
-        raise ValueError(f"level must be below 1, got {level!r}.")
-    names, values, failed, ratios = _read_table(table, metric)
+    check_share("level", level)
+    names, values, ratios = _read_table(table, metric)
     if reference not in ("best", *names):
         raise ValueError(f"reference={reference!r} is not a method; methods are {names}.")
     sign = -1.0 if metric in LARGER_IS_BETTER else 1.0
@@ -608,24 +576,23 @@ def summarize_methods(
     base = best if reference == "best" else names.index(reference)
     summaries = []
     for i, name in enumerate(names):
+        estimates = {key: estimate_mean(array[i], ratios)[:2] for key, array in values.items()}
         difference, _, low, high = estimate_mean(rows[i] - rows[base], ratios, level)
         if i == base:
             difference = low = high = 0.0
         loss, _, lowest_loss, _ = estimate_mean(sign * (rows[i] - rows[best]), ratios, level)
-        estimates = {key: estimate_mean(array[i], ratios) for key, array in values.items()}
         summaries.append(
             MethodSummary(
-                name=name,
-                values=rows[i],
-                mean=estimates[metric][0],
-                standard_error=estimates[metric][1],
-                difference=difference,
-                low=low,
-                high=high,
+                name,
+                rows[i],
+                *estimates[metric],
+                difference,
+                low,
+                high,
                 winner=bool(complete[i] and (loss <= 0 or lowest_loss <= 0)),
-                n_failed=int(failed[i].sum()),
-                means={key: estimate[0] for key, estimate in estimates.items()},
-                standard_errors={key: estimate[1] for key, estimate in estimates.items()},
+                n_failed=int(np.isnan(values["error"][i]).sum()),
+                means={key: mean for key, (mean, _) in estimates.items()},
+                standard_errors={key: error for key, (_, error) in estimates.items()},
             )
         )
     n_splits = counts.max()
@@ -651,45 +618,26 @@ def estimate_mean(
     return mean, error, mean - half, mean + half
 
 
-def _read_table(
-    table: Any, metric: str
-) -> tuple[list[str], dict[str, FloatArray], AnyArray, FloatArray]:
-    """Return methods, values by metric, failures (n_methods, n_splits), and ratios by split."""
-    for column in ("method", metric):
+def _read_table(table: Any, metric: str) -> tuple[list[str], dict[str, FloatArray], FloatArray]:
+    """Return methods, values by metric (n_methods, n_splits), and n_test / n_train by split."""
+    for column in ("method", "split", "n_train", "n_test", "error", metric):
         if column not in table:
-            raise ValueError(
-                f"table must be a result of opgd.compare: it has no column {column!r}."
-            )
-    methods = [str(name) for name in table["method"]]
-    if not methods:
-        raise ValueError("table has no rows.")
+            raise ValueError(f"table must be that of opgd.compare: it has no column {column!r}.")
+    methods, splits = [str(name) for name in table["method"]], list(table["split"])
+    if not methods or len({*zip(methods, splits, strict=True)}) < len(methods):
+        raise ValueError("table must have one row per method and split, of one comparison.")
     names = list(dict.fromkeys(methods))
-    rows = np.array([names.index(name) for name in methods])
-    if "split" in table:
-        _, places = np.unique(np.asarray(table["split"]), return_inverse=True)
-    else:
-        places = np.array([methods[:i].count(name) for i, name in enumerate(methods)])
-    if len({*zip(rows.tolist(), places.tolist(), strict=True)}) < len(rows):
-        raise ValueError(
-            "table has several rows for a method and a split; summarize the results of one "
-            "comparison at a time."
-        )
+    rows = [names.index(name) for name in methods]
+    places = np.unique(splits, return_inverse=True)[1]
+
+    def to_numbers(column: str) -> FloatArray:
+        return np.array([np.nan if x == "" else x for x in table[column]], dtype=np.float64)
+
     values = {}
-    for key in dict.fromkeys([metric, *(name for name in METRICS if name in table)]):
-        values[key] = np.full((len(names), places.max() + 1), np.nan)
-        values[key][rows, places] = _to_numbers(table, key)
-    failed = np.isnan(values[metric])
-    if "status" in table:
-        failed[rows, places] = [status == "failed" for status in table["status"]]
-    ratios = np.full(places.max() + 1, 1 / max(places.max(), 1))  # of cross-validation
-    if "n_train" in table and "n_test" in table:
-        ratios[places] = _to_numbers(table, "n_test") / _to_numbers(table, "n_train")
-    return names, values, failed, ratios
-
-
-def _to_numbers(table: Any, column: str) -> FloatArray:
-    cells = [np.nan if cell is None or cell == "" else cell for cell in table[column]]
-    try:
-        return np.array(cells, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"Column {column!r} of the table must contain numbers.") from None
+    for key in dict.fromkeys([metric, *METRICS]):
+        if key in table:
+            values[key] = np.full((len(names), places.max() + 1), np.nan)
+            values[key][rows, places] = to_numbers(key)
+    ratios = np.empty(places.max() + 1)
+    ratios[places] = to_numbers("n_test") / to_numbers("n_train")
+    return names, values, ratios

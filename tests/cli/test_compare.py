@@ -84,6 +84,7 @@ def test_means_over_fewer_splits_have_a_footnote(errors, partial):
     from opgd.cli.comparison_page import make_comparison_page
 
     table = {"method": ["LDA", "LDA", "slow", "slow"], "error": [0.1, 0.3, *errors]}
+    table |= {"split": [0, 1, 0, 1], "n_train": [50] * 4, "n_test": [50] * 4}
     console = Console(file=io.StringIO(), width=300)
     console.print(make_comparison_page(summarize_methods(table), ""))
     assert ("means are over fewer splits" in console.file.getvalue()) == partial

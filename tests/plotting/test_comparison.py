@@ -9,6 +9,7 @@ from opgd.plotting import ComparisonDisplay
 
 def test_comparison_takes_failures_out():
     table = pd.DataFrame({"method": ["b", "a"] * 3, "error": [0.1, 0.2, 0.3, np.nan, 0.2, 0.4]})
+    table = table.assign(split=np.arange(6) // 2, n_train=40, n_test=20)
     display = ComparisonDisplay.from_table(table, draw=False)
     assert [(own.name, own.n_failed) for own in display.summaries] == [("b", 0), ("a", 1)]
     with pytest.raises(ValueError, match="no column"):
@@ -25,7 +26,7 @@ def table():
         for name, values in errors.items()
         for split, error in enumerate(values)
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).assign(n_train=60, n_test=20)
 
 
 def test_bars_are_intervals_of_the_difference_around_the_mean(plt, table):

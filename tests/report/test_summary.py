@@ -117,7 +117,7 @@ def results():
             for name, errors in rows.items()
             for k, error in enumerate(errors)
         ]
-    )
+    ).assign(n_train=119, n_test=59)
 
 
 def test_a_comparison_is_summarized_and_shown(model, wine, results, tmp_path):

@@ -24,6 +24,8 @@ from opgd.report.words import describe_comparison, describe_missed, describe_per
 def test_differences_are_called_clear_if_they_exceed_chance(ours, other, n_rows, words):
     n_splits = len(ours)
     table = {"method": [OURS] * n_splits + ["other"] * n_splits, "error": ours + other}
+    table |= {"split": 2 * list(range(n_splits)), "n_train": [2] * 2 * n_splits}
+    table |= {"n_test": [1] * 2 * n_splits}
     methods = summarize_methods(table, reference=OURS)
     assert words in describe_comparison(methods, n_rows)
 

@@ -92,16 +92,16 @@ def compare_with_usual(contest: Contest) -> tuple[list[MethodSummary], list[str]
     seconds = contest.estimate_seconds()
     methods = make_usual_methods(contest.steps)
     candidates = {name: methods[name] for name in methods if seconds[name] <= MAX_SECONDS}
-    results = list(evaluate_methods(candidates, contest.X, contest.codes, labeled))
+    results = list(evaluate_methods(candidates, contest.X, contest.codes, labeled, {}))
     for number, (train, test) in enumerate(labeled):
         probabilities, codes = contest.probabilities[test], contest.codes[test]
         predicted = np.argmax(probabilities, axis=1)
         classes = np.arange(probabilities.shape[1])
         scores = score_predictions(codes, predicted, probabilities, classes)
         sizes = {"n_train": len(train), "n_test": len(test)}
-        results.append({"method": OURS, "split": number, **scores, **sizes, "status": "ok"})
-    keys = ["method", "split", "error", "log_loss", "balanced_accuracy"]
-    keys += ["n_train", "n_test", "status"]  # without times, so that reports are reproducible
+        results.append({"method": OURS, "split": number, **scores, **sizes})
+    keys = ["method", "split", "error", "log_loss", "balanced_accuracy", "n_train", "n_test"]
+    # without times, so that reports are reproducible
     table = {key: [result[key] for result in results] for key in keys}
     omitted = [name for name in methods if name not in candidates]
     return summarize_methods(table, reference=OURS), omitted
