@@ -96,7 +96,7 @@ def prepare_features(X: Any) -> tuple[Any, Any]:
         raise ValueError(f"X has more than one column named {repeated[0]!r}.")
     faults, has_na = {}, False
     for j, dtype in enumerate(dtypes):
-        fault = "" if is_numeric(dtype) else str(dtype)
+        fault = "" if NUMERIC.match(str(dtype)) else str(dtype)
         if fault.lower() == "object":
             types = set(map(type, X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)))
             fault, has_na = _find_fault(types), has_na or _has_na(types)
@@ -110,11 +110,6 @@ def prepare_features(X: Any) -> tuple[Any, Any]:
         return np.empty(X.shape), FLOAT_DTYPES  # scikit-learn refuses this shape
     is_single = all(SINGLE.fullmatch(str(dtype)) for dtype in dtypes)
     return X, np.float32 if is_single else FLOAT_DTYPES
-
-
-def is_numeric(dtype: Any) -> bool:
-    """Return whether the values of a dtype are numbers or missing."""
-    return NUMERIC.match(str(dtype)) is not None
 
 
 def to_memory(values: Any, name: str) -> Any:
