@@ -142,16 +142,16 @@ def test_a_signal_during_a_fit_leaves_nothing(number, folder):
 
 
 BAD_CALLS = [
-    (["fit", "none.csv", "-t", "kind", "-o", "x"], ["File 'none.csv' does not exist"]),
+    (["fit", "none.csv", "-t", "kind", "-o", "x"], ["'none.csv' does not exist"]),
     (["fit", ".", "-t", "kind", "-o", "x"], ["folder"]),
-    (["fit", "model.opgd", "-t", "kind", "-o", "x"], ["'.opgd'", ".csv", ".parquet"]),
+    (["fit", "model.opgd", "-t", "kind", "-o", "x"], ["'model.opgd' must be", ".csv", ".parquet"]),
     (["fit", "fake.parquet", "-t", "kind", "-o", "x"], ["fake.parquet", "Parquet"]),
-    (["fit", "fake.arrow", "-t", "kind", "-o", "x"], ["fake.arrow", "Arrow"]),
+    (["fit", "fake.arrow", "-t", "kind", "-o", "x"], ["fake.arrow cannot be read"]),
     (["fit", "dates.parquet", "-t", "kind", "-o", "x"], ["'when' (constant)", "--as"]),
     (["fit", "train.csv", "-t", "kind"], ["--output"]),
     (["fit", "train.csv", "-t", "kind", "-o", "model.opgd"], ["--force"]),
     (["fit", "train.csv", "-t", "kind", "-o", "train.csv", "--force"], ["is read"]),
-    (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["folder does not exist"]),
+    (["fit", "train.csv", "-t", "kind", "-o", "none/x"], ["the folder 'none' does not exist"]),
     (["fit", "train.csv", "-t", "kind", "-o", "."], ["folder"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "six"], ["--axes", "'six'"]),
     (["fit", "train.csv", "-t", "kind", "-o", "x", "--axes", "9"], ["--axes", "1 to 5, got 9"]),

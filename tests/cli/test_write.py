@@ -108,14 +108,14 @@ def test_only_regular_files_are_replaced_and_by_force_only(command, model):
     ending = ".csv" if command == "predict" else ""
     for name, kind in make_others(ending).items():
         before = os.lstat(name)
-        assert_refused(run(*call, name, "--force"), [f"Cannot write '{name}': it is a {kind}"])
+        assert_refused(run(*call, name, "--force"), [f"Cannot save to '{name}': it is a {kind}"])
         assert os.path.samestat(os.lstat(name), before)
     assert Path("mine").read_text(encoding="utf-8") == "precious"
     assert not Path("nowhere").exists()
     own = Path(f"own{ending}")
     own.write_text("old", encoding="utf-8")
     own.chmod(0o600)
-    assert_refused(run(*call, own), [f"'{own}' already", "--force"])
+    assert_refused(run(*call, own), [f"'{own}': the file exists already", "--force"])
     run_ok(*call, own, "--force")
     assert own.read_bytes() != b"old"
     assert own.stat().st_mode & 0o777 == 0o600

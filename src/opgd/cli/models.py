@@ -214,7 +214,12 @@ def _select_columns(
     present = table.frame.columns.tolist()
     if model.columns is None:  # fitted in Python to an array
         names = [name for name in present if name not in expected]
-        _check_number_of_columns(model, table, names)
+        n_features = int(model.pipeline.n_features_in_)
+        if len(names) != n_features:
+            raise BadInput(
+                f"The model was fitted to {count_noun(n_features, 'column')} without names, "
+                f"but {table.source} has {len(names)}."
+            )
         terminal.note("The model has no column names; columns are used in the order of the table.")
         return names
     present_names = set(present)
@@ -234,15 +239,6 @@ def _select_columns(
     if unused:
         terminal.note(f"Columns that the model does not use: {list_names(unused)}.")
     return needed
-
-
-def _check_number_of_columns(model: Model, table: Table, names: list[str]) -> None:
-    n_features = int(model.pipeline.n_features_in_)
-    if len(names) != n_features:
-        raise BadInput(
-            f"The model was fitted to {count_noun(n_features, 'column')} without names, "
-            f"but {table.source} has {len(names)}."
-        )
 
 
 # predictions
@@ -304,39 +300,12 @@ def apply_model(
     if terminal.as_json and output.path is None:
         raise BadInput("--json prints a summary instead of the table; add -o FILE.")
     model = open_model(model_path)
-    if is_large(data):
-        facts = _apply_in_batches(answer, model, data, output, keep, drop_missing, terminal)
-    else:
-        table = read_table(data, terminal)
-        rows = select_new_rows(model, table, terminal, drop_missing=drop_missing)
-        answers = answer(model.estimator, rows.X)
-        kept = select_kept_columns(rows.table, keep)
-        output.write(build_answer_table(rows.table.row_numbers, answers, kept), terminal)
-        facts = _summarize_answers(rows, answers) | _get_error(*count_errors(model, rows, answers))
-    if output.path is not None:
-        facts = {"output": str(output.path)} | facts
-        error = ""
-        if "error" in facts:
-            error = f"; error {facts['error']:.3f} against column {quote(model.target)}"
-        page = Text(f"Wrote {count_noun(facts['rows'], 'row')} to {output.path}{error}")
-        terminal.print_result(facts, page)
-
-
-def _apply_in_batches(
-    answer: Callable[[Any, Any], dict[str, Any]],
-    model: Model,
-    data: str,
-    output: TableOutput,
-    keep: list[str],
-    drop_missing: bool,
-    terminal: Terminal,
-) -> dict[str, Any]:
-    """Write the answers for a table that is too large for memory, and return their summary."""
+    tables = iterate_tables(data, terminal) if is_large(data) else [read_table(data, terminal)]
     summaries: list[dict[str, Any]] = []
     errors = np.zeros(2, dtype=np.intp)
 
     def make_answers() -> Iterator[pd.DataFrame]:
-        for table in iterate_tables(data, terminal):
+        for table in tables:
             shown = QUIET if summaries else terminal
             rows = select_new_rows(model, table, shown, drop_missing=drop_missing)
             answers = answer(model.estimator, rows.X)
@@ -345,11 +314,19 @@ def _apply_in_batches(
             kept = select_kept_columns(rows.table, keep)
             yield build_answer_table(rows.table.row_numbers, answers, kept)
 
-    output.write_batches(make_answers(), terminal)
+    output.write(make_answers(), terminal)
     facts = summaries[0] | {"rows": sum(summary["rows"] for summary in summaries)}
     if "counts" in facts:
         facts["counts"] = dict(sum((Counter(s["counts"]) for s in summaries), Counter()))
-    return facts | _get_error(*errors.tolist())
+    if errors[1]:
+        facts["error"] = float(errors[0] / errors[1])
+    if output.path is not None:
+        facts = {"output": str(output.path)} | facts
+        error = ""
+        if "error" in facts:
+            error = f"; error {facts['error']:.3f} against column {quote(model.target)}"
+        page = Text(f"Wrote {count_noun(facts['rows'], 'row')} to {output.path}{error}")
+        terminal.print_result(facts, page)
 
 
 def _summarize_answers(rows: NewRows, answers: dict[str, Any]) -> dict[str, Any]:
@@ -360,10 +337,6 @@ def _summarize_answers(rows: NewRows, answers: dict[str, Any]) -> dict[str, Any]
             labels, counts = np.unique(answers[name], return_counts=True)
             facts["counts"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     return facts
-
-
-def _get_error(n_wrong: int, n_decided: int) -> dict[str, Any]:
-    return {"error": n_wrong / n_decided} if n_decided else {}
 
 
 def count_errors(model: Model, rows: NewRows, answers: dict[str, Any]) -> tuple[int, int]:

@@ -137,7 +137,7 @@ def cluster(
     save_trained_model(mixture, path, notes, training, force=force)
     if table_output is not None:
         answers = predict_rows(mixture, training.X)
-        table_output.write(build_answer_table(training.X.index.to_numpy(), answers), terminal)
+        table_output.write([build_answer_table(training.X.index.to_numpy(), answers)], terminal)
     facts: dict[str, Any] = {"model": str(path), "labels": labels}
     facts |= collect_facts(mixture, notes, training.fill_values, training.stored_encoder)
     print_facts(facts, terminal)

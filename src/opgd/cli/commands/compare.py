@@ -111,7 +111,7 @@ def compare(
         verbose=int(not quiet),
     )
     if table_output is not None:
-        table_output.write(results.assign(parameters=results["parameters"].map(str)), terminal)
+        table_output.write([results.assign(parameters=results["parameters"].map(str))], terminal)
     summaries = summarize_methods(results)
     facts = {
         "methods": [_to_facts(summary) for summary in summaries],

@@ -3,14 +3,11 @@
 pyarrow parses the files, and large ones in batches; cells of delimited text stay text.
 """
 
-import codecs
-import csv
 import io
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -25,12 +22,18 @@ from opgd._utils.memory import get_memory
 from opgd.cli.console import Terminal, count_noun, list_names, quote, sanitize
 from opgd.cli.errors import BadInput
 from opgd.core.types import AnyArray
-from opgd.files import COMPRESSED, DELIMITED, PARQUET, list_files, open_table, split_ending
+from opgd.files import (
+    COMPRESSED,
+    DELIMITED,
+    PARQUET,
+    SEPARATORS,
+    list_files,
+    open_table,
+    split_ending,
+)
 
 STANDARD_INPUT = "-"
 ARROW = (".arrow", ".ipc", ".feather")
-SEPARATORS = ",;\t|"
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DECIMAL_COMMA = r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*"
 MEMORY_SHARE = 1 / 8
@@ -75,16 +78,15 @@ class Table:
 
     def get_features(self, names: list[str], terminal: Terminal) -> pd.DataFrame:
         """Return columns, with decimal points instead of commas."""
-        frame, changed = self.frame[names], []
+        frame, points = self.frame[names], {}
         for name in names if self.decimal_commas else ():
             words = frame[name][frame[name].str.contains(",", regex=False, na=False)]
             has_points = frame[name].str.contains(".", regex=False, na=False).any()
             if len(words) and words.str.fullmatch(DECIMAL_COMMA).all() and not has_points:
-                frame = frame.assign(**{name: frame[name].str.replace(",", ".")})
-                changed.append(name)
-        if changed:
-            terminal.note(f"Decimal commas were read as points in {list_names(changed)}.")
-        return frame
+                points[name] = frame[name].str.replace(",", ".")
+        if points:
+            terminal.note(f"Decimal commas were read as points in {list_names(list(points))}.")
+        return pd.DataFrame(dict(frame.items()) | points) if points else frame
 
     def select_rows(self, mask: AnyArray) -> "Table":
         """Return a table of the rows where `mask`, (n,), is true."""
@@ -93,10 +95,10 @@ class Table:
 
 def is_large(path: str) -> bool:
     """Return whether a table is read in batches: if it needs a large share of the memory."""
-    if path == STANDARD_INPUT or not Path(path).exists() or path.endswith(ARROW):
+    if path == STANDARD_INPUT or path.lower().endswith(ARROW):
         return False
     size = 0
-    for file in list_files(Path(path)) if Path(path).is_dir() else [Path(path)]:
+    for file in list_files(Path(path)):
         expanded = file.suffix.lower() in (*COMPRESSED, *PARQUET)
         size += file.stat().st_size * (EXPANSION if expanded else 1)
     return size > MEMORY_SHARE * get_memory()
@@ -104,21 +106,18 @@ def is_large(path: str) -> bool:
 
 def read_table(path: str, terminal: Terminal) -> Table:
     """Read a table; raise BadInput if it cannot be read."""
-    if path == STANDARD_INPUT:
-        frame, commas = _read_text(sys.stdin.buffer.read(), "Standard input", "", terminal)
-        return _make_table("Standard input", frame, terminal, commas)
-    if not Path(path).exists():
-        raise BadInput(f"File {quote(path)} does not exist.")
-    source, parts, commas = sanitize(path, 200), list[pd.DataFrame](), False
-    files = list_files(Path(path)) if Path(path).is_dir() else [Path(path)]
-    for file in files:
-        frame, has_commas = _read_file(file, terminal)
-        commas |= has_commas
-        if parts and set(parts[0]) != set(frame):
-            differing = list_names(sorted(set(parts[0]) ^ set(frame)))
-            raise BadInput(f"The files of {source} have different columns: {differing}.")
-        parts.append(frame[parts[0].columns] if parts else frame)
-    return _make_table(source, pd.concat(parts, ignore_index=True), terminal, commas)
+    is_file = path == STANDARD_INPUT or path.lower().endswith(ARROW)
+    files = [Path(path)] if is_file else list_files(Path(path))
+    parts = [_read_file(file, terminal) for file in files]
+    source = parts[0].source if len(parts) == 1 else sanitize(path, 200)
+    names = parts[0].frame.columns
+    for part in parts:
+        if differing := sorted({*names} ^ {*part.frame}):
+            listed = list_names(differing)
+            raise BadInput(f"The files of {source} have different columns: {listed}.")
+    frame = pd.concat([part.frame[names] for part in parts], ignore_index=True)
+    commas = any(part.decimal_commas for part in parts)
+    return _tidy(Table(source, frame, commas), terminal)
 
 
 def iterate_tables(path: str, terminal: Terminal) -> Iterator[Table]:
@@ -126,12 +125,12 @@ def iterate_tables(path: str, terminal: Terminal) -> Iterator[Table]:
     opened, n_before, source = open_table(path), 0, sanitize(path, 200)
     names = opened.columns
     if opened.separator is not None:
-        names = _read_header(io.StringIO(opened.read_header()), opened.separator, source)[0]
+        names = _check_names(names, source)
     for batch in opened.scan(opened.columns, MAX_BATCH_ROWS, as_text=True):
         frame = _to_pandas(batch).set_axis(names, axis=1)
         if not frame.isna().all(axis=None):
-            shown = QUIET if n_before else terminal
-            yield _make_table(source, frame, shown, opened.separator == ";", n_before)
+            table = Table(source, frame, opened.separator == ";")
+            yield _tidy(table, QUIET if n_before else terminal, n_before)
         n_before += len(frame)
     if not n_before:
         raise BadInput(f"{source} has no rows.")
@@ -151,51 +150,46 @@ def read_sample(path: str, terminal: Terminal) -> Table:
         f"{parts[0].source} is large: it is read in batches, and {len(frame)} of its rows decide "
         "how columns are encoded."
     )
-    return Table(parts[0].source, frame, parts[0].decimal_commas)
+    return replace(parts[0], frame=frame)
 
 
-def _make_table(
-    source: str, frame: pd.DataFrame, terminal: Terminal, commas: bool, n_before: int = 0
-) -> Table:
-    """Return the table without unnamed columns and empty rows."""
+def _tidy(table: Table, terminal: Terminal, n_before: int = 0) -> Table:
+    """Return the table without the unnamed column and empty rows, the others numbered."""
+    source, frame = table.source, table.frame
+    if repeated := frame.columns[frame.columns.duplicated()].unique().tolist():
+        raise BadInput(f"{source} has column names more than once: {list_names(repeated)}.")
     if "" in frame:
         terminal.note(f"{source}: ignoring the column without a name, probably an index.")
         frame = frame.drop(columns="")
     if not len(frame):
-        raise BadInput(f"{source} has no rows{', only a header' if frame.shape[1] else ''}.")
-    empty = np.full(len(frame), frame.shape[1] > 1)
-    for column in frame:
-        if empty.any():
-            empty &= (frame[column].isna() | frame[column].isin([""])).to_numpy()
+        raise BadInput(f"{source} has no rows, only a header.")
+    empty = frame.isna().all(axis=1).to_numpy() & (frame.shape[1] > 1)
     if empty.any():
         terminal.note(f"{source}: {count_noun(int(empty.sum()), 'empty row')} dropped.")
     frame = frame.set_axis(range(n_before + 1, n_before + len(frame) + 1), axis=0)
-    return Table(source, frame[~empty], commas)
+    return replace(table, frame=frame[~empty])
 
 
-def _read_file(path: Path, terminal: Terminal) -> tuple[pd.DataFrame, bool]:
-    """Return all cells of a file, and whether it may have decimal commas."""
-    source, (inner, compression) = sanitize(str(path), 200), split_ending(path)
-    data = path.read_bytes()
+def _read_file(path: Path, terminal: Terminal) -> Table:
+    source, (ending, compression) = sanitize(str(path), 200), split_ending(path)
+    if str(path) == STANDARD_INPUT:
+        source, ending, data = "Standard input", ".csv", sys.stdin.buffer.read()
+    else:
+        data = path.read_bytes()
     try:
-        if inner in DELIMITED:
-            if compression:
-                data = pa.input_stream(str(path), compression="detect").read()
-            return _read_text(data, source, DELIMITED[inner] or "", terminal)
-        if inner in PARQUET:
-            with pyarrow.parquet.ParquetFile(io.BytesIO(data)) as file:
-                return _to_pandas(file.read()), False
-        if inner in ARROW:
+        if compression:
+            data = pa.input_stream(str(path), compression="detect").read()
+        if ending in DELIMITED:
+            return _parse_text(data, source, DELIMITED[ending] or "", terminal)
+        if ending in PARQUET:
+            rows = pyarrow.parquet.ParquetFile(io.BytesIO(data)).read()
+        else:
             read = pa.ipc.open_file if data.startswith(b"ARROW1") else pa.ipc.open_stream
-            return _to_pandas(read(data).read_all()), False
+            rows = read(data).read_all()
     except (pa.ArrowException, OSError) as error:
-        kind = "Parquet" if inner in PARQUET else "Arrow" if inner in ARROW else "CSV"
-        raise BadInput(f"{source} cannot be read as {kind}: {_first_line(error)}.") from None
-    raise BadInput(
-        f"{source} has the unsupported extension {quote(path.suffix.lower())}; supported are "
-        f"{', '.join((*DELIMITED, *PARQUET, *ARROW))}, and text that is compressed "
-        f"({', '.join(COMPRESSED)}). Export the table, for example as CSV."
-    )
+        reason = next(iter(str(error).strip().splitlines()), "the file is damaged")
+        raise BadInput(f"{source} cannot be read: {sanitize(reason, 150)}.") from None
+    return Table(source, _to_pandas(rows))
 
 
 def _to_pandas(rows: Any) -> pd.DataFrame:
@@ -205,35 +199,45 @@ def _to_pandas(rows: Any) -> pd.DataFrame:
 # delimited text
 
 
-def _read_text(
-    data: bytes, source: str, separator: str, terminal: Terminal
-) -> tuple[pd.DataFrame, bool]:
-    """Return the cells as text, and whether they may have decimal commas."""
+def _parse_text(data: bytes, source: str, separator: str, terminal: Terminal) -> Table:
+    """Return the cells as text, empty ones as missing; look for the separator if it is empty."""
     text = _decode(data, source)
-    lines = io.StringIO(text)
-    names, n_lines, delimiter = _read_header(lines, separator, source)
-    if delimiter not in (",", separator):
-        terminal.note(f"{source}: columns are separated by {delimiter!r}.")
-    if not lines.readline():
-        return pd.DataFrame(columns=names), False
-    try:
-        rows = pyarrow.csv.read_csv(
-            io.BytesIO(text.encode()),
-            pyarrow.csv.ReadOptions(column_names=names, skip_rows=n_lines),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    if not separator:
+        header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
+        separator = max(SEPARATORS, key=header.count)
+        if separator != ",":
+            terminal.note(f"{source}: columns are separated by {separator!r}.")
+    data = f"{text}\n".encode()
+    reading = pyarrow.csv.ReadOptions(use_threads=False)  # threads do not count rows
+    parsing = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    names = pyarrow.csv.open_csv(io.BytesIO(data), reading, parsing).schema.names
+    cells = pyarrow.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
+    )
+    rows = pyarrow.csv.read_csv(io.BytesIO(data), reading, parsing, cells)
+    frame = rows.to_pandas().set_axis(_check_names(names, source), axis=1)
+    return Table(source, frame, separator == ";")
+
+
+def _check_names(names: list[str], source: str) -> list[str]:
+    """Return column names without surrounding spaces; raise BadInput if they are numbers."""
+    names = [name.strip() for name in names]
+    words = [name for name in names if name]
+    counts = [str(i) for i in range(len(words) + 1)]
+    is_counted = words in (counts[:-1], counts[1:])
+    if words and all(map(NUMBER.fullmatch, words)) and not is_counted:
+        raise BadInput(
+            f"{source} has numbers in its first line ({list_names(words, 3)}); "
+            "the first line must contain the column names."
         )
-    except pa.ArrowException as error:
-        _check_row_lengths(text, delimiter, len(names), source)
-        raise BadInput(f"{source} cannot be read as CSV: {_first_line(error)}.") from None
-    return rows.to_pandas(), delimiter == ";"
+    return names
 
 
 def _decode(data: bytes, source: str) -> str:
     """Return the text without byte order mark and leading empty lines, with LF line ends."""
     if data.startswith(b"PK\x03\x04"):
         raise BadInput(f"{source} is a zip file or a spreadsheet; export the table as CSV.")
-    encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -248,51 +252,3 @@ def _decode(data: bytes, source: str) -> str:
         raise BadInput(f"{source} is empty.")
     text = text.lstrip("\r\n")
     return text if "\n" in text else text.replace("\r", "\n")
-
-
-def _read_header(lines: Any, separator: str, source: str) -> tuple[list[str], int, str]:
-    """Return the column names, the number of lines that they take, and the separator."""
-    header = lines.readline()
-    n_lines = 1
-    while header.count('"') % 2 and (more := lines.readline()):
-        header, n_lines = header + more, n_lines + 1
-    bare = re.sub(r'"[^"]*"', "", header)
-    separator = separator or max(SEPARATORS, key=bare.count)
-    try:
-        cells = next(csv.reader(io.StringIO(header, newline=""), delimiter=separator), [])
-    except csv.Error as error:
-        raise BadInput(f"The header of {source} cannot be read: {error}.") from None
-    names = [name.strip() for name in cells]
-    words = [name for name in names if name]
-    are_counts = any(words == [str(i + first) for i in range(len(words))] for first in (0, 1))
-    if words and all(NUMBER.fullmatch(name) for name in words) and not are_counts:
-        raise BadInput(
-            f"{source} has numbers in its first line ({list_names(words, 3)}); "
-            "the first line must contain the column names."
-        )
-    if repeated := [name for name, times in Counter(words).items() if times > 1]:
-        raise BadInput(
-            f"{source} has {count_noun(len(repeated), 'column name')} more than once: "
-            f"{list_names(repeated)}. Rename the columns."
-        )
-    if len(names) - len(words) > 1:
-        raise BadInput(f"{source} has {len(names) - len(words)} columns without a name. Name them.")
-    return names, n_lines, separator
-
-
-def _check_row_lengths(text: str, separator: str, expected: int, source: str) -> None:
-    """Raise BadInput at the first row with more or fewer cells than the header."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    try:
-        for cells in lines:
-            if cells and len(cells) != expected:
-                raise BadInput(
-                    f"{source}, line {lines.line_num}: {count_noun(len(cells), 'cell')} where the "
-                    f"header has {expected}."
-                )
-    except csv.Error as error:
-        raise BadInput(f"{source}, line {lines.line_num}: {error}.") from None
-
-
-def _first_line(error: BaseException) -> str:
-    return sanitize(next(iter(str(error).strip().splitlines()), "the file is damaged"), 150)

@@ -3,18 +3,19 @@
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 
-from opgd._utils.files import check_writable_path, open_atomically, write_atomically
+from opgd._utils.files import check_writable_path, open_atomically
 from opgd.cli.console import Terminal, quote
 from opgd.cli.errors import BadInput, ClosedOutput, discard_output, escape_controls
 from opgd.cli.tables.encode import check_plain
-from opgd.cli.tables.read import NUMBER, Table
+from opgd.cli.tables.read import NUMBER, QUIET, Table
 from opgd.core.types import AnyArray
 
 STANDARD_OUTPUT = "-"
@@ -31,19 +32,8 @@ characters without a width may precede a formula. The download of the report has
 
 
 def check_new_file(path: str | Path, *, force: bool, inputs: list[str]) -> Path:
-    """Return the path if it can be written and is not one of the inputs, else raise BadInput."""
-    try:
-        target = check_writable_path(path, force)
-    except FileExistsError as error:
-        if "overwrite=True" in str(error):
-            message = f"File {quote(path)} already exists; use --force to replace it."
-            raise BadInput(message) from None
-        reason = str(error).rsplit(": ", 1)[1]  # it is a device, pipe or link
-        raise BadInput(f"Cannot write {quote(path)}: {reason}") from None
-    except IsADirectoryError:
-        raise BadInput(f"Cannot write {quote(path)}: it is a folder.") from None
-    except FileNotFoundError:
-        raise BadInput(f"Cannot write {quote(path)}: its folder does not exist.") from None
+    """Return the path if it can be written and is not one of the inputs, else raise an error."""
+    target = check_writable_path(path, force)
     if not os.access(target.parent, os.W_OK):
         raise BadInput(f"Cannot write {quote(path)}: its folder is read-only.")
     if any(_is_same_file(target, other) for other in inputs):
@@ -82,57 +72,37 @@ class TableOutput:
         """The extension of the file, in lower case."""
         return ".csv" if self.path is None else self.path.suffix.lower()
 
-    def write(self, frame: pd.DataFrame, terminal: Terminal) -> None:
-        """Write the table to the file or to standard output."""
-        if self.ending == ".parquet":
-            data = frame.to_parquet(index=False, engine="pyarrow")
-        else:
-            data = self._format(frame, terminal)
-        if self.path is None:
-            _write_to_stdout(data)
-        else:
-            write_atomically(self.path, data, self.force)
-
-    def write_batches(self, frames: Iterator[pd.DataFrame], terminal: Terminal) -> None:
+    def write(self, frames: Iterable[pd.DataFrame], terminal: Terminal) -> None:
         """Write a table that is given in batches of rows, all with the same columns."""
         if self.path is None:
-            for data in self._format_all(frames, terminal):
+            for data in self._format(frames, terminal):
                 _write_to_stdout(data)
             return
         with open_atomically(self.path, self.force) as stream:
             if self.ending == ".parquet":
-                _write_parquet(frames, stream)
+                _write_parquet(iter(frames), stream)
             else:
-                for data in self._format_all(frames, terminal):
-                    stream.write(data)
+                stream.writelines(self._format(frames, terminal))
 
-    def _format_all(self, frames: Iterator[pd.DataFrame], terminal: Terminal) -> Iterator[bytes]:
-        for number, frame in enumerate(frames):
-            shown = Terminal(quiet=True) if number else terminal
-            yield self._format(frame, shown, header=not number)
-
-    def _format(self, frame: pd.DataFrame, terminal: Terminal, header: bool = True) -> bytes:
-        """Return the table as delimited text."""
-        for name in frame:
-            reason = "CSV cannot hold; write a .parquet file, or leave the column out of --keep"
-            check_plain(name, frame[name], reason)
-        frame = frame if self.raw else _escape_formulas(frame, terminal)
+    def _format(self, frames: Iterable[pd.DataFrame], terminal: Terminal) -> Iterator[bytes]:
+        """Yield the table as delimited text."""
         separator = "\t" if self.ending == ".tsv" else ","
-        text = frame.to_csv(index=False, sep=separator, header=header, lineterminator="\n")
-        return text.encode()
+        for number, batch in enumerate(frames):
+            for name in batch:
+                reason = "CSV cannot hold; write a .parquet file, or leave the column out of --keep"
+                check_plain(name, batch[name], reason)
+            shown = QUIET if number else terminal
+            rows = batch if self.raw else _escape_formulas(batch, shown)
+            text = rows.to_csv(index=False, sep=separator, header=not number, lineterminator="\n")
+            yield text.encode()
 
 
 def _write_parquet(frames: Iterator[pd.DataFrame], stream: BinaryIO) -> None:
-    import pyarrow.parquet
-
-    with ExitStack() as opened:
-        writer = None
+    first = pa.Table.from_pandas(next(frames), preserve_index=False)
+    with pyarrow.parquet.ParquetWriter(stream, first.schema) as writer:
+        writer.write_table(first)
         for frame in frames:
-            rows = pyarrow.Table.from_pandas(frame, preserve_index=False)
-            if writer is None:
-                writer = pyarrow.parquet.ParquetWriter(stream, rows.schema)
-                opened.enter_context(writer)
-            writer.write_table(rows)
+            writer.write_table(pa.Table.from_pandas(frame, first.schema, preserve_index=False))
 
 
 def select_kept_columns(table: Table, names: list[str]) -> dict[str, pd.Series]:
@@ -169,21 +139,16 @@ def _write_to_stdout(data: bytes) -> None:
 
 def _escape_formulas(frame: pd.DataFrame, terminal: Terminal) -> pd.DataFrame:
     """Return a table with an apostrophe before cells and column names that are formulas."""
-    columns = {}
-    for name in frame:
-        series = frame[name]
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            series = series.astype(object)
-        if not pd.api.types.is_numeric_dtype(series.dtype) and any(
-            map(_is_formula, series.unique())
-        ):
-            columns[name] = series.astype(object).map(_escape)
-    names = [_escape(name) for name in frame]
-    if columns or names != list(frame):
+    texts = {name: column for name, column in frame.items() if column.dtype.kind == "O"}
+    if any(map(_is_formula, frame)) or any(
+        _is_formula(value) for column in texts.values() for value in column.unique()
+    ):
         terminal.note(
             "Text that looks like a formula was prefixed with an apostrophe; --raw disables this."
         )
-    return frame.assign(**columns).set_axis(names, axis=1)
+    escaped = {name: column.astype(object).map(_escape) for name, column in texts.items()}
+    columns = pd.DataFrame(dict(frame.items()) | escaped)
+    return columns.set_axis([_escape(name) for name in frame], axis=1)
 
 
 def _escape(value: Any) -> Any:
