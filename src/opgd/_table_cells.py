@@ -113,10 +113,7 @@ def read_cells(name: str, series: Any, *, as_words: bool = False) -> Cells:
 
 
 def _make_numbers(name: str, series: Any) -> Cells:
-    try:
-        values = import_pandas().to_numeric(series).to_numpy(np.float64, na_value=np.nan)
-    except OverflowError as error:
-        raise ValueError(f"Column {name!r} has numbers that are too large.") from error
+    values = import_pandas().to_numeric(series).to_numpy(np.float64, na_value=np.nan)
     if np.isinf(values).any():
         row = series.index[int(np.argmax(np.isinf(values)))]
         raise ValueError(

@@ -322,13 +322,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if reset or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return frame if reset else frame.set_axis(known, axis=1), False
-        for column in self.columns_:
-            if column["outputs"] and column["column"] not in frame:
-                listed = list_names([repr(name) for name in frame])
-                raise ValueError(
-                    f"X has no column {column['column']!r}, which the encoder was fitted to; its "
-                    f"columns are {listed}."
-                )
+        used = [column["column"] for column in self.columns_ if column["outputs"]]
+        if absent := [repr(name) for name in used if name not in frame]:
+            raise ValueError(
+                f"X has no column {list_names(absent)}, which the encoder was fitted to; its "
+                f"columns are {list_names([repr(name) for name in frame])}."
+            )
         return frame, False
 
     def _choose(self, name: str, cells: Cells, kind: str | None) -> tuple[dict[str, Any], str]:

@@ -45,3 +45,35 @@ def test_labels_of_parquet_keep_their_type(labels, files):
     run_ok("report", "own.opgd", "own.parquet", "-o", "own.html", "--cv", 0)
     wine(kind=[labels[i] for i in WINE.target]).to_csv("text.csv", index=False)
     run_ok("report", "own.opgd", "text.csv", "-o", "text.html", "--cv", 0)
+
+
+def test_decimal_commas_of_weights_are_those_of_features(files):
+    table = wine(w=np.where(WINE.target == 0, 0.5, 1.234)).rename(columns={"alcohol": "self"})
+    table.to_csv("points.csv", index=False)
+    table.to_csv("commas.csv", index=False, sep=";", decimal=",")
+    for name in ("points", "commas"):
+        done = fit(f"{name}.csv", "--weights", "w", "--axes", 1, "-o", f"{name}.opgd")
+        assert done.code == 0, done.err
+    first, second = (load_model(f"{name}.opgd") for name in ("points", "commas"))
+    np.testing.assert_array_equal(first.means_, second.means_)
+    np.testing.assert_array_equal(first.priors_, second.priors_)
+
+
+@pytest.mark.parametrize(
+    ("trained", "written"),
+    [
+        ([1, 2, 3], ["1.0", "2.0", "3.0"]),
+        ([1.0, 2.0, 3.0], ["1", "2", "3"]),
+        ([True, False, False], ["TRUE", "false", "False"]),
+    ],
+)
+def test_labels_may_be_written_in_another_way(trained, written, files):
+    table = wine().iloc[:, :4]
+    labels, words = np.array(trained)[WINE.target], np.array(written)[WINE.target]
+    table.assign(kind=labels).to_parquet("typed.parquet", index=False)
+    table.assign(kind=words).to_csv("words.csv", index=False)
+    assert fit("typed.parquet", "--axes", 1).code == 0
+    first = run_ok("predict", "own.opgd", "typed.parquet", "-o", "1.csv")
+    second = run_ok("predict", "own.opgd", "words.csv", "-o", "2.csv")
+    assert "error 0." in first.out
+    assert first.out.replace("1.csv", "2.csv") == second.out

@@ -6,32 +6,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from opgd._table_cells import find_number_format, parse_numbers, read_cells
+from opgd._table_cells import read_cells
 from opgd.cli.console import list_names, list_rows, quote
 from opgd.cli.errors import BadInput
-from opgd.cli.tables.read import Table
+from opgd.cli.tables.read import QUIET, Table
 from opgd.core.types import AnyArray, FloatArray
+from opgd.files import MISSING_WORDS
 
-MISSING_LABELS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "?")
-"""Text that stands for a missing label, in lower case; "None" can be a class."""
 WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 """Integers in canonical form; 007 and 1.0 stay text."""
+FRACTION = re.compile(r"[+-]?\d*\.\d*[1-9]\d*([eE][+-]?\d+)?", re.ASCII)
 MAX_FRACTIONS = 20
 """Maximum number of different fractions that can be class labels, such as doses."""
 
 
 def encode_numbers(table: Table, name: str, option: str) -> FloatArray:
     """Return the numbers of a column, nan where missing; other cells raise BadInput."""
-    cells = read_cells(name, table.column(name, option))
-    values = cells.values
-    if cells.kind == "word":
-        numbers, _ = parse_numbers(
-            cells.words, *find_number_format(cells.words, cells.count_words())
-        )
-        values = cells.spread(numbers)
-    if cells.kind not in ("number", "word") or np.any(np.isnan(values) & ~cells.missing):
+    table.column(name, option)  # raises BadInput if it does not exist
+    cells = read_cells(name, table.get_features([name], QUIET)[name])
+    if cells.kind != "number":
         raise BadInput(f"Column {quote(name)} ({option}) has cells that are not numbers.")
-    return values
+    return cells.values
 
 
 # labels: integers stay integers, everything else stays text
@@ -46,7 +41,7 @@ def encode_labels(name: str, series: pd.Series) -> tuple[AnyArray, AnyArray]:
         ), missing
     check_plain(name, series, "cannot be labels or groups; convert them to text or numbers")
     words = series.astype(object).where(~missing, "").astype(str).str.strip()
-    missing = words.str.lower().isin(MISSING_LABELS).to_numpy()
+    missing = words.str.lower().isin(MISSING_WORDS).to_numpy()
     if len(known := words[~missing]) and all(map(WHOLE_NUMBER.fullmatch, known)):
         return words.where(~missing, "0").astype(np.int64).to_numpy(), missing
     return words.to_numpy(object), missing
@@ -66,16 +61,10 @@ def encode_known_labels(
 ) -> tuple[AnyArray, AnyArray]:
     """Return labels as classes of the model, (n,), and a mask of missing ones."""
     labels, missing = encode_labels(name, series)
-    numeric = classes.dtype.kind in "iuf"
-    exact = {label: k for k, label in enumerate(classes.tolist())}
-    equivalent = {_normalize_label(label, numeric): k for label, k in exact.items()}
-    codes = np.array(
-        [
-            exact.get(label, equivalent.get(_normalize_label(label, numeric), -1))
-            for label in labels.tolist()
-        ],
-        dtype=np.intp,
-    )
+    known = list(enumerate(classes.tolist()))
+    places = {word: place for place, label in known for word in _list_spellings(label)}
+    places |= {str(label): place for place, label in known}
+    codes = np.array([places.get(str(label), -1) for label in labels.tolist()], dtype=np.intp)
     unknown = (codes < 0) & ~missing
     if unknown.any():
         names = dict.fromkeys(labels[unknown].tolist())
@@ -111,7 +100,7 @@ def check_class_values(name: str, classes: set[Any], n_rows: int) -> None:
             f"Column {quote(name)} has only one class ({quote(classes.pop())}); "
             "a classifier needs at least two."
         )
-    fractions = [label for label in classes if _is_fraction(label)]
+    fractions = [label for label in classes if FRACTION.fullmatch(str(label))]
     if len(fractions) > MAX_FRACTIONS or 2 * len(classes) > n_rows:
         raise BadInput(
             f"Column {quote(name)} has {len(classes)} different values in {n_rows} rows "
@@ -120,20 +109,11 @@ def check_class_values(name: str, classes: set[Any], n_rows: int) -> None:
         )
 
 
-def _is_fraction(label: Any) -> bool:
-    try:
-        return not float(label).is_integer()
-    except (ValueError, OverflowError):
-        return False
-
-
-def _normalize_label(label: Any, numeric: bool) -> Any:
-    """Return a key that is equal for equivalent labels: 1 and "1.0", True and "true"."""
-    if numeric:
-        if isinstance(label, str) and WHOLE_NUMBER.fullmatch(label):
-            return int(label)  # exact; integers and floats have equal hashes where they are equal
-        try:
-            return label if isinstance(label, int) else float(label)
-        except ValueError:
-            return label
-    return str(label).lower() if str(label).lower() in ("true", "false") else str(label)
+def _list_spellings(label: Any) -> list[str]:
+    """Return how tables may write a label: 1 as 1.0, and True as TRUE."""
+    word = str(label)
+    if word.lower() in ("true", "false"):
+        return [word.lower(), word.upper(), word.title()]
+    if isinstance(label, int | float) and label % 1 == 0:
+        return [f"{int(label)}", f"{int(label)}.0"]
+    return []

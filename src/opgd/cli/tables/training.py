@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 from rich.text import Text
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -159,15 +160,12 @@ def read_training(
     if not (in_batches and is_large(path)):
         return encode_training(read_table(path, terminal), selection, terminal, allow_nan=allow_nan)
     drawn = read_sample(path, terminal)
-    steps = {
-        name: pd.to_numeric(drawn.frame[name], errors="coerce") - drawn.row_numbers
-        for name in drawn.frame
-        if drawn.frame[name].dtype.kind != "M"
-    }
-    # numbers of rows, which the encoder cannot recognize in a part of the rows
-    numbered = [name for name, step in steps.items() if step.notna().all() and step.nunique() == 1]
-    kinds = dict.fromkeys(numbered, "ignore") | selection.kinds
-    selection = replace(selection, kinds=kinds)
+    numbered = {}  # numbers of rows, which the encoder cannot recognize in a part of the rows
+    for name in set(_select_columns(drawn, selection)) - set(selection.kinds):
+        numbers = read_cells(name, drawn.frame[name])
+        if numbers.kind == "number" and np.ptp(numbers.values - drawn.row_numbers) == 0:
+            numbered[name] = "ignore"
+    selection = replace(selection, kinds=numbered | selection.kinds)
     sample = encode_training(drawn, selection, terminal, allow_nan=allow_nan)
     return sample if dry_run else _encode_all(path, sample, selection, terminal)
 
@@ -213,15 +211,13 @@ def encode_training(
 def _encode_all(path: str, sample: Training, selection: Selection, terminal: Terminal) -> Training:
     """Return all rows, encoded as the sample is: features on disk, labels and weights in memory."""
     target, n_read = str(selection.target), 0
-    words: dict[Any, int] = {}  # distinct labels
-    codes, weights, dtype = list[AnyArray](), list[FloatArray](), list[Any]()
+    words, weights = list[pd.Categorical](), list[FloatArray]()
 
     def encode_batches() -> Iterator[AnyArray]:
         nonlocal n_read
         for table in iterate_tables(path, QUIET):
             n_read += len(table.frame)
             series = table.column(target, "--target")
-            dtype[:] = [series.dtype]
             mask = ~encode_labels(target, series)[1]
             values = None
             if selection.weights is not None:
@@ -235,9 +231,7 @@ def _encode_all(path: str, sample: Training, selection: Selection, terminal: Ter
             features = sample.encoder.transform(frame[mask])
             if sample.imputer is not None:
                 features = sample.imputer.transform(features)
-            places, distinct = pd.factorize(series[mask])
-            known = [words.setdefault(word, len(words)) for word in distinct.tolist()]
-            codes.append(np.array(known, dtype=np.int32)[places])
+            words.append(pd.Categorical(series[mask]))
             if values is not None:
                 weights.append(values[mask])
             yield np.asarray(features)
@@ -246,14 +240,15 @@ def _encode_all(path: str, sample: Training, selection: Selection, terminal: Ter
     with _fewer_warnings():
         rows = copy_to_disk(encode_batches(), len(names), np.float64)
     X = pd.DataFrame(rows, columns=names, copy=False)
-    labels, _ = encode_labels(target, pd.Series(list(words), dtype=dtype[0]))
+    joined = union_categoricals(words)
+    labels, _ = encode_labels(target, joined.categories.to_series())
     check_class_values(target, set(labels.tolist()), len(X))
     if len(X) < n_read:
         terminal.note(f"Dropped {count_noun(n_read - len(X), 'row')} of all rows.")
     return replace(
         sample,
         X=X,
-        y=(labels.astype(str) if labels.dtype == object else labels)[np.concatenate(codes)],
+        y=(labels.astype(str) if labels.dtype == object else labels)[joined.codes],
         weights=np.concatenate(weights) if weights else None,
         groups=None,
         n_left_out=n_read - len(X),
@@ -343,8 +338,6 @@ def _encode_target(
 
 def _warn_about_words(target: str, labels: AnyArray) -> None:
     """Warn if missing labels are words, which may be meant as a class among other words."""
-    if labels.dtype != object:
-        return
     counts = Counter(word for word in labels.tolist() if word)
     if counts:
         words = ", ".join(f"{quote(word)} ({count_noun(n, 'row')})" for word, n in counts.items())
