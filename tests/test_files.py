@@ -88,8 +88,8 @@ def test_interrupted_and_failed_copies_leave_nothing_behind(folder, tmp_path, mo
     cache = tmp_path / "cache"
     cache.mkdir()
 
-    def interrupt(self, names, n_rows=None):
-        yield from [batch for _, batch in zip(range(2), scan(self, names), strict=False)]
+    def interrupt(*args, **kwargs):
+        yield from [batch for _, batch in zip(range(2), scan(*args, **kwargs), strict=False)]
         raise KeyboardInterrupt
 
     scan = files.FileTable.scan
@@ -145,6 +145,21 @@ def test_numbers_and_missing_cells_in_text(tmp_path):
     X, w = open_table(tmp_path / "1.csv").split("w")
     np.testing.assert_array_equal(X["x"], [*range(600_000), 5])
     assert w[[0, 1, -1]].tolist() == [1, 2, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["007", "10"], ["007", "10"]),
+        (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
+        (["1", "2"], [1, 2]),
+        (["1.5", "2"], [1.5, 2.0]),
+    ],
+)
+def test_labels_in_text_are_exact(tmp_path, labels, expected):
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},{labels[i]}\n" for i in range(2)))
+    y = open_table(tmp_path / "t.csv").split("y")[1]
+    assert y.tolist() == expected
 
 
 def assert_refused(error, words, call):

@@ -578,7 +578,7 @@ def summarize_methods(
     for i, name in enumerate(names):
         estimates = {key: estimate_mean(array[i], ratios)[:2] for key, array in values.items()}
         difference, _, low, high = estimate_mean(rows[i] - rows[base], ratios, level)
-        if i == base:
+        if i == base and counts[i]:
             difference = low = high = 0.0
         loss, _, lowest_loss, _ = estimate_mean(sign * (rows[i] - rows[best]), ratios, level)
         summaries.append(

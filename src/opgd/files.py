@@ -134,6 +134,7 @@ class FileTable:
             except pa.ArrowException as error:
                 raise ValueError(f"{both} do not match: {error}.") from None
         self.columns: list[str] = self._schema.names
+        columns = [columns] if isinstance(columns, str) else columns
         self.feature_columns = list(self.columns if columns is None else columns)
         self._check_columns(self.feature_columns)
         self.n_rows: int | None = None
@@ -203,11 +204,11 @@ class FileTable:
         return str(data, "utf-8-sig", "replace").lstrip("\r\n").split("\n", 1)[0]
 
     def scan(
-        self, names: Sequence[str], n_rows: int | None = None, *, as_text: bool = False
+        self, names: Sequence[str], n_rows: int | None = None, *, as_text: Sequence[str] = ()
     ) -> Iterator[Any]:
         """Yield columns as `pyarrow.RecordBatch` of at most `n_rows` rows each.
 
-        If `as_text` is true, columns of delimited text are not converted to numbers.
+        The columns `as_text` of delimited text are not converted to numbers.
         """
         n_rows = n_rows or max(1, min(MAX_BATCH_ROWS, MAX_BATCH_CELLS // max(1, len(names))))
         for file in self.files:
@@ -220,13 +221,14 @@ class FileTable:
                     for first in range(0, block.num_rows, n_rows):
                         yield block.slice(first, n_rows)
 
-    def _open(self, file: Path, names: Sequence[str] = (), as_text: bool = False) -> Any:
+    def _open(self, file: Path, names: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
         """Open a file for reading; of delimited text, all columns if no names are given."""
         if self.separator is None:  # not a dataset, which decodes whole groups of rows
             return pa_parquet.ParquetFile(
                 file, buffer_size=BUFFER_BYTES, pre_buffer=False, page_checksum_verification=True
             )
-        types = {name: pa.string() if as_text else self._schema.field(name).type for name in names}
+        types = {name: self._schema.field(name).type for name in names}
+        types |= dict.fromkeys(as_text, pa.string())
         nulls = {form(word) for word in MISSING_WORDS for form in (str.lower, str.upper, str.title)}
         return pa_csv.open_csv(
             pa.input_stream(str(file), compression="detect"),
@@ -265,7 +267,9 @@ class FileTable:
                     name = opened.schema.names[int(column[1])]
                 text = text.replace(column[0], f"in column {name!r}", 1)
             kind = "Parquet" if split_ending(file)[0] in PARQUET else "CSV"
-            raise ValueError(f"{str(file)!r} cannot be read as {kind}: {text[:200]}.") from None
+            raise ValueError(
+                f"{str(file)!r} cannot be read as {kind}: {text[:200].rstrip('.')}."
+            ) from None
 
     def _check_columns(self, names: Sequence[str]) -> None:
         absent = [repr(name) for name in names if name not in self.columns]
@@ -289,9 +293,16 @@ class FileTable:
         is_single = all(kinds[name] == pa.float32() for name in names)
         kind = pa.float32() if is_single else pa.float64()
         parts: dict[str, list[Any]] = {name: [] for name in others}
+        # labels such as 007 and integers beyond 2^53 are not what they are as floats
+        exact = (
+            []
+            if self.separator is None
+            else [name for name in others[:1] if pa.types.is_floating(kinds[name])]
+        )
+        kinds |= dict.fromkeys(exact, pa.string())
 
         def make_blocks() -> Iterator[AnyArray]:
-            for batch in self.scan([*names, *others]):
+            for batch in self.scan([*names, *others], as_text=exact):
                 for name in others:
                     parts[name].append(_to_array(batch.column(name), kinds[name]))
                 block = np.empty((batch.num_rows, len(names)), dtype=kind.to_pandas_dtype())
@@ -305,7 +316,7 @@ class FileTable:
             raise ValueError(f"{str(self.files[0])!r} has no rows.")
         arrays = [np.concatenate(columns) for columns in parts.values()]
         if self.separator is not None:
-            arrays = [_restore_integers(values) for values in arrays]
+            arrays = [_restore_numbers(values) for values in arrays]
         return pd.DataFrame(rows, columns=names, copy=False), *arrays
 
 
@@ -323,8 +334,21 @@ def _to_array(column: Any, kind: Any) -> AnyArray:
     return values
 
 
-def _restore_integers(values: AnyArray) -> AnyArray:
-    """Return numbers of delimited text as integers if all of them are whole."""
+def _restore_numbers(values: AnyArray) -> AnyArray:
+    """Return cells of delimited text as numbers if all are, and as integers if these are whole.
+
+    Words remain words if one is a code such as 007.
+    """
+    if values.dtype == object:
+        words = [word for word in set(values.tolist()) if word is not None]
+        if any(re.match(r"[-+]?0\d", word) for word in words):
+            return values
+        try:
+            if all(re.fullmatch(r"-?\d+", word) for word in words) and None not in values:
+                return values.astype(np.int64)
+            values = pd.to_numeric(pd.Series(values)).to_numpy(np.float64)
+        except (ValueError, OverflowError):
+            return values
     is_whole = values.dtype.kind == "f" and np.all(values == np.floor(values))
     return values.astype(np.int64) if is_whole and np.all(np.abs(values) < 2**53) else values
 

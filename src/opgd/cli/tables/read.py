@@ -126,7 +126,7 @@ def iterate_tables(path: str, terminal: Terminal) -> Iterator[Table]:
     names = opened.columns
     if opened.separator is not None:
         names = _check_names(names, source)
-    for batch in opened.scan(opened.columns, MAX_BATCH_ROWS, as_text=True):
+    for batch in opened.scan(opened.columns, MAX_BATCH_ROWS, as_text=opened.columns):
         frame = _to_pandas(batch).set_axis(names, axis=1)
         if not frame.isna().all(axis=None):
             table = Table(source, frame, opened.separator == ";")
