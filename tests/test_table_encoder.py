@@ -89,6 +89,11 @@ MESSY = {
     "ids": ([f"C-{4000 + 7 * i}" for i in range(N)], "identifier", None, "200 different values"),
     "row numbers": (np.arange(N) + 5, "identifier", None, "a different integer in every row"),
     "customer_id": (rng.permutation(N) * 3, "identifier", None, "a different integer"),
+    "Kunden-ID": (rng.permutation(N) * 3, "identifier", None, "a different integer"),
+    "rows of a fold": (np.delete(np.arange(N * 5 // 4), np.arange(N // 4) * 5), "identifier", None,
+                       "a different integer"),
+    "% and none": (np.where(NUMBERS % 2, "30%", "40"), "number in text",
+                   np.where(NUMBERS % 2, 30, 40), "of the cells have no unit and are read as '%'"),
     "zip codes": ([f"0{v % 50:04d}" for v in NUMBERS], "text", None, ""),
     "constant": (["EUR"] * N, "constant", None, "constant, left out: always 'EUR'"),
     "empty": ([None] * N, "empty", None, "empty, left out: no values"),
@@ -125,6 +130,37 @@ def test_what_becomes_of_cells(name):
         table = pd.DataFrame({name: column, "other": np.arange(N) % 7})
         np.testing.assert_array_equal(encoder.transform(table), features)
         np.testing.assert_array_equal(TableEncoder().fit(table).transform(table), features)
+
+
+@pytest.mark.filterwarnings("ignore::opgd.DataWarning")
+@pytest.mark.parametrize("name", [name for name in MESSY if MESSY[name][1] != "text"])
+def test_a_row_is_encoded_the_same_whatever_its_batch(name):
+    table = pd.DataFrame({name: MESSY[name][0], "other": np.arange(N) % 7})
+    encoder = TableEncoder().fit(table)
+    rows = list(range(0, N, 23))
+    features = encoder.transform(table)
+    for row in rows:
+        if np.isfinite(features[row]).all():  # lost cells alone are refused
+            np.testing.assert_array_equal(encoder.transform(table[row : row + 1])[0], features[row])
+
+
+def test_decimal_commas_hold_for_cells_that_could_have_points():
+    encoder = TableEncoder().fit(pd.DataFrame({"a": ["1.234,50", "3,75"] * 5, "b": NUMBERS[:10]}))
+    new = pd.DataFrame({"a": ["1.234"], "b": [0]})
+    assert encoder.transform(new)[0, 0] == 1234
+
+
+def test_text_where_dates_were_warns_if_its_order_is_not_certain():
+    table = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=90), "b": NUMBERS[:90]})
+    encoder = TableEncoder().fit(table)
+    with pytest.warns(DataWarning, match="the month is taken to be first"):
+        assert encoder.transform(table[:1].assign(day="03.04.2020"))[0, 0] == 63
+    assert encoder.transform(table[:1].assign(day="2020-04-03"))[0, 0] == 93
+
+
+def test_masked_cells_are_missing(rng):
+    X = np.ma.array(rng.normal(size=(20, 2)), mask=np.arange(40).reshape(20, 2) % 5 == 0)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(X), X.filled(np.nan))
 
 
 def test_one_warning_lists_all_columns():

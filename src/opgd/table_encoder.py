@@ -22,6 +22,7 @@ from opgd._table_cells import (
     read_cells,
     to_words,
 )
+from opgd._utils.features import fill_masked
 from opgd._utils.text import list_names
 from opgd._utils.validation import check_integer
 from opgd._utils.warnings import DataWarning, warn_caller
@@ -40,7 +41,7 @@ LOST_SHARE = 0.01
 """Share of lost cells from which a column is named in a warning."""
 PLAIN = {"decimal": ".", "unit": ""}
 MIN_ROWS = 10
-ID_NAME = re.compile(r"(^|[\W_])(id|uid|uuid|guid|key|index|nr)$|[a-z](ID|Id|Key)$", re.ASCII)
+ID_NAME = re.compile(r"(?i:(^|[\W_])(id|uid|uuid|guid|key|index|nr)$)|[a-z](ID|Id|Key)$", re.ASCII)
 """Names of columns whose distinct integers identify the samples."""
 N_HASHES = 2**11
 """Number of hashed groups of characters, which bounds the size of an encoder of text."""
@@ -116,8 +117,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     leading zero, such as ZIP codes, are not numbers. Where dates such as 03/04/2024 do not say
     whether the day or the month comes first, the month does. Time zones are dropped, so that times
     are those that are written. Integers identify the samples if they are all different, and either
-    consecutive or in a column named like ``id``; text does if at least 95 % of the cells are
-    different and most are single words.
+    fill at least two thirds of their range or are in a column named like ``id``; text does if at
+    least 95 % of the cells are different and most are single words.
 
     Numeric arrays are passed on without changes. pandas data frames are encoded, and every
     container that can be converted to one with its ``to_pandas``, such as a polars data frame.
@@ -186,7 +187,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         frame, is_numeric = self._read_frame(X, reset=True)
-        kinds = dict(self.kinds or {})
+        kinds = {str(name): kind for name, kind in (self.kinds or {}).items()}
         if unknown := [repr(name) for name in kinds if name not in frame]:
             raise ValueError(f"kinds names columns that X does not have: {list_names(unknown)}.")
         columns, blocks, notes = list[dict[str, Any]](), list[FloatArray](), list[str]()
@@ -250,7 +251,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if not column["outputs"]:
                 continue
             name, kind = column["column"], column["kind"]
-            cells = read_cells(name, frame[name], as_words=kind in WORDS)
+            cells = read_cells(name, frame[name], as_words=kind in (*WORDS, "number in text"))
             block, n_lost, note = _encode(column, cells)
             if n_lost and n_lost == np.sum(~cells.missing) and kind != "category":
                 raise ValueError(
@@ -311,6 +312,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
             X = X.to_pandas()
         known = [] if reset else [column["column"] for column in self.columns_]
+        if isinstance(X, np.ma.MaskedArray):
+            X = X.filled(np.nan) if X.dtype.kind == "f" else fill_masked(X)
         if not isinstance(X, pd.DataFrame):
             array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
             names = known or [f"x{j}" for j in range(array.shape[1])]
@@ -341,7 +344,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if cells.kind == "number" and kind != "date":
             return _choose_number(name, cells.values, kind, PLAIN, ""), _find_sentinel(cells.values)
         if cells.kind == "date" and kind != "number":
-            return _choose_date(cells.values, {"day_first": False}, ""), ""
+            return _choose_date(cells.values, {"day_first": None}, ""), ""
         if cells.kind != "word":
             return _leave_out("unsupported", cells.kind), ""
         counts, note = cells.count_words(), ""
@@ -443,7 +446,8 @@ def _choose_number(
     if n_values == 1:
         return _leave_out("constant", f"always {known[0]:g}")
     distinct = n_values == len(known) >= MIN_ROWS and not np.any(known % 1)
-    if kind is None and distinct and (spread == n_values - 1 or ID_NAME.search(name)):
+    is_dense = spread + 1 <= 1.5 * n_values  # row numbers, also in the training part of a fold
+    if kind is None and distinct and (is_dense or ID_NAME.search(name)):
         return _leave_out("identifier", "a different integer in every row")
     return _describe("number in text" if written else "number", written or "kept", state)
 
@@ -533,19 +537,27 @@ def _encode(column: dict[str, Any], cells: Cells) -> tuple[FloatArray, int, str]
         block[~cells.missing] = texts
         return block, 0, ""
     expected = "date" if kind == "date" else "number"
-    values = np.full(n, np.nan)
+    values, note = np.full(n, np.nan), ""
     if cells.kind == expected:
         values = cells.values
     elif cells.kind == "word" and expected == "date":
-        values = cells.spread(parse_dates(cells.words, day_first=state["day_first"]))
+        day_first = state["day_first"]
+        if day_first is None:  # the training table had no text
+            order, _, _, _, note = _read_dates(cells.words, cells.count_words())
+            day_first = order["day_first"]
+        values = cells.spread(parse_dates(cells.words, day_first=day_first))
     elif cells.kind == "word":
         values = cells.spread(parse_numbers(cells.words, state["decimal"], state["unit"])[0])
+        bare = np.array([state["unit"] not in word.casefold() for word in cells.words])
+        n_bare = int(np.sum(~np.isnan(values) & cells.spread(bare).astype(bool)))
+        if n_bare > LOST_SHARE * n:
+            note = f"{n_bare / n:.1%} of the cells have no unit and are read as {state['unit']!r}"
     lost = np.isnan(values) & ~cells.missing
-    n_lost, note = int(lost.sum()), ""
+    n_lost = int(lost.sum())
     if n_lost > LOST_SHARE * n:
         order = ""
         if expected == "date" and cells.kind == "word":
-            order = f" with the {'day' if state['day_first'] else 'month'} first"
+            order = f" with the {'day' if day_first else 'month'} first"
         note = (
             f"{n_lost / n:.1%} of the cells are not {expected}s{order} and become missing, "
             f"for example {_give_example(cells, lost)}"
