@@ -57,15 +57,16 @@ def make_table(results: pd.DataFrame) -> Table:
         table.add_column(name, justify="right")
     errors, losses = summarize(results), summarize(results, "log_loss")
     for name, row in losses.iterrows():
-        error, loss = (
-            f"{value:.3f}{'*' if winner else ' '}"
-            for value, winner in (
-                (row.error, errors.winner[name]),
-                (row.log_loss, row.winner),
-            )
-        )
-        deviations = f"{row.error_se:.3f}", f"{row.log_loss_se:.3f}"
-        table.add_row(name, error, deviations[0], loss, deviations[1], f"{row.seconds:.2f}")
+        marks = ["*" if winner else " " for winner in (errors.winner[name], row.winner)]
+        cells = [
+            f"{row.error:.3f}{marks[0]}",
+            f"{row.error_se:.3f}",
+            f"{row.log_loss:.3f}{marks[1]}",
+            f"{row.log_loss_se:.3f}",
+        ]
+        if pd.isna(row.log_loss):  # without probabilities
+            cells[2:] = ["none ", ""]
+        table.add_row(name, *cells, f"{row.seconds:.2f}")
     return table
 
 
