@@ -49,7 +49,7 @@ help:  ## this list
 	$(PYTHON) -m venv .venv-oldest
 	$(OLDEST) tools/oldest.py > .venv-oldest/pins.txt
 	$(OLDEST) -m pip install --quiet --disable-pip-version-check --only-binary numpy,scipy,scikit-learn,pandas \
-		-c .venv-oldest/pins.txt --editable ".[tables,model]" -r tests/core_requirements.txt polars "pytest<9"
+		-c .venv-oldest/pins.txt --editable ".[tables,model]" -r tests/core_requirements.txt polars==1.9 "pytest<9"
 	@touch $@
 
 # wheels only: what has none for a free-threaded Python is not worth compiling for a test

@@ -303,7 +303,8 @@ class OPGDClassifierCV(
         X : array-like of shape (n_samples, n_features)
             Training samples. Of Dask arrays and data frames, at most 100,000 samples are drawn by
             class, with a seed derived from `random_state`, and the model is selected on these in
-            memory. The selected model is then fitted to all samples on the workers.
+            memory, so that splitters split these. The selected model is then fitted to all samples
+            on the workers.
         y : array-like of shape (n_samples,)
             Class labels, all of one type.
         sample_weight : array-like of shape (n_samples,), default=None

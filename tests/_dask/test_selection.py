@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, PredefinedSplit
 
-from opgd import OPGDClassifierCV
+from opgd import OPGDClassifier, OPGDClassifierCV
 from opgd._model_selection import inputs
 
 da = pytest.importorskip("dask.array")
@@ -111,3 +111,20 @@ def test_invalid_input_is_refused(change, message, samples):
     model = OPGDClassifierCV(**SETTINGS | {"cv": change.get("cv", 2)})
     with pytest.raises(ValueError, match=message):
         model.fit(to_lazy(X), change.get("y", y), groups=change.get("groups"))
+
+
+@pytest.mark.usefixtures("few_are_drawn")
+def test_splits_by_position_are_refused_if_few_samples_are_drawn(samples):
+    X, y = samples
+    for cv in (PredefinedSplit(np.arange(len(y)) % 2), [(np.arange(9), np.arange(9, 18))]):
+        with pytest.raises(ValueError, match="needs no positions"):
+            OPGDClassifierCV(**SETTINGS | {"cv": cv}).fit(to_lazy(X), y)
+
+
+def test_labels_of_samples_without_weight_may_be_missing(samples):
+    X, y = samples
+    weights = np.arange(len(y)) % 2.0
+    labels = np.where(weights > 0, y.astype(object), None)
+    here = OPGDClassifier(2, init="lda", ridge=0.1).fit(X, labels, weights)
+    there = OPGDClassifier(2, init="lda", ridge=0.1).fit(to_lazy(X), labels, weights)
+    assert there.log_likelihood_ == pytest.approx(here.log_likelihood_, rel=1e-9)

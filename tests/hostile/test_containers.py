@@ -35,17 +35,26 @@ def make_objects(values):
     return column
 
 
+def make_nullable(frame):
+    with np.errstate(invalid="ignore"):  # in old versions of pandas, for infinity
+        return frame.convert_dtypes()
+
+
 def contain(column, dtype=None):
     """Return tables whose column "b" has these values, in all containers that can hold them."""
     rows = X.astype(object)
     rows[:, 1] = make_objects(column)
-    tables = {"list": rows.tolist(), "objects": rows, "pandas objects": FRAME.assign(b=rows[:, 1])}
+    tables = {
+        "list": rows.tolist(),
+        "objects": rows,
+        "pandas objects": FRAME.assign(b=pd.Series(rows[:, 1], dtype=object)),
+    }
     if dtype is not None:
         arrow = pa.array(column, dtype)
         table = pa.table({name: arrow if name == "b" else FRAME[name].to_numpy() for name in NAMES})
         tables |= {
             "pandas": FRAME.assign(b=arrow.to_pandas()),
-            "pandas, nullable": FRAME.assign(b=arrow.to_pandas()).convert_dtypes(),
+            "pandas, nullable": make_nullable(FRAME.assign(b=arrow.to_pandas())),
             "pandas, pyarrow": FRAME.assign(b=pd.Series(arrow, dtype=pd.ArrowDtype(arrow.type))),
             "polars": pl.DataFrame(
                 {name: pl.Series(table[name].combine_chunks()) for name in NAMES}
@@ -204,6 +213,7 @@ def test_tables_that_are_not_in_memory_are_refused_with_the_call_that_loads_them
     [
         (sparse.csr_array(X), TypeError, "dense data is required"),
         (FRAME.astype(pd.SparseDtype(float, 0.0)), TypeError, "dense data is required"),
+        (FRAME.astype(pd.SparseDtype(float, np.nan)), TypeError, r"X\.sparse\.to_dense\(\)"),
         (X[0], ValueError, "Expected 2D array"),
         (X[:, :, None], ValueError, "dim 3"),
         (X[:0], ValueError, r"0 sample\(s\)"),
@@ -238,6 +248,8 @@ WEIGHTS = {
     "all zero": (np.zeros(N), "zero for all samples"),
     "too long": (np.ones(N + 1), "inconsistent"),
     "two columns": (np.ones((N, 2)), "one dimension"),
+    "two columns of objects": (np.array([[1, "2"]] * N, dtype=object), "not numeric"),
+    "400 digits": ([10**399] * N, "too large"),
     "1e300": (np.full(N, 1e300), "too large"),
 }
 

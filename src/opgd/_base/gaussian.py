@@ -37,11 +37,6 @@ class GaussianModel(BaseModel):
         return attributes
 
     @property
-    def _density_projections(self) -> list[FittedProjection]:
-        """Projections whose class log joints add up to those of the model: here, one."""
-        return [self._projection]
-
-    @property
     def covariances_(self) -> FloatArray:
         """Covariances of the Gaussians in the space of the features.
 

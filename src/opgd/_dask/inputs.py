@@ -306,9 +306,10 @@ def _encode_part(part: RawPart, encoding: tuple[AnyArray, Codes | None], dtype: 
     """Return the samples of positive weight, with codes of their labels."""
     classes, codes = encoding
     X, labels, weights = part
-    labels = np.zeros(len(X), dtype=np.intp) if codes is None else codes(labels, classes)
     X = X.astype(dtype, copy=False)
-    if weights is None or np.all(weights > 0):
-        return Part(X, labels, weights)
-    present = weights > 0
-    return Part(X[present], labels[present], weights[present])
+    if weights is not None and not np.all(weights > 0):
+        present = weights > 0  # labels of other samples may be missing
+        X, weights = X[present], weights[present]
+        labels = labels[present] if codes is not None else labels
+    labels = np.zeros(len(X), dtype=np.intp) if codes is None else codes(labels, classes)
+    return Part(X, labels, weights)

@@ -6,7 +6,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
+from sklearn.model_selection import (
+    PredefinedSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
 
 from opgd._dask.lazy import compute_eagerly
 from opgd._model_selection.folds import Sample
@@ -107,10 +112,12 @@ def draw_samples(
     metadata = _check_metadata(params | {"sample_weight": weights}, n_samples)
     positions = np.arange(n_samples)
     if n_samples > MAX_DRAWN:
-        if isinstance(cv, Iterable) and not hasattr(cv, "split"):
+        is_given = isinstance(cv, Iterable) and not hasattr(cv, "split")
+        if is_given or isinstance(cv, PredefinedSplit):
             raise ValueError(
                 f"With more than {MAX_DRAWN} samples of Dask input, cv must be a number or a "
-                "splitter, since models are selected on some of the samples."
+                "splitter that needs no positions, since models are selected on some of the "
+                "samples."
             )
         used = np.ones(n_samples, dtype=bool) if weights is None else weights > 0
         codes, present = encode_classes(labels, used)[1], np.flatnonzero(used)

@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -14,7 +16,7 @@ from opgd._utils.text import list_names
 from opgd.core.types import AnyArray, FloatArray
 
 FLOAT_DTYPES = [np.float64, np.float32]
-NUMERIC = re.compile(r"bool|u?int\d|float|double|halffloat|decimal|null|sparse", re.IGNORECASE)
+NUMERIC = re.compile(r"bool|u?int\d|float|double|halffloat|decimal|null", re.IGNORECASE)
 """Names of the numeric dtypes of NumPy, pandas, polars and pyarrow."""
 SINGLE = re.compile(r"float(32)?(\[pyarrow\])?", re.IGNORECASE)
 REFUSED = (str, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
@@ -37,19 +39,15 @@ def validate_features(
     missing values are nan in the result; otherwise they raise ValueError. Infinity always does.
     """
     X, dtype = prepare_features(X)
-    try:
-        # scikit-learn checks for finite values by their sum, which may overflow
-        with np.errstate(over="ignore", invalid="ignore"):
-            return validate_data(
-                estimator,
-                X,
-                reset=reset,
-                dtype=dtype,
-                ensure_all_finite="allow-nan" if allow_nan else True,
-                ensure_min_samples=min_samples,
-            )
-    except OverflowError as error:  # an integer of hundreds of digits
-        raise ValueError(f"Input X: {error}.") from None
+    with _explain_overflow("X"):
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=dtype,
+            ensure_all_finite="allow-nan" if allow_nan else True,
+            ensure_min_samples=min_samples,
+        )
 
 
 def to_feature_array(X: Any, *, finite: bool | str = True, min_samples: int = 1) -> AnyArray:
@@ -58,7 +56,7 @@ def to_feature_array(X: Any, *, finite: bool | str = True, min_samples: int = 1)
     `finite` is True, False, or "allow-nan", which accepts NaN but not infinity.
     """
     X, dtype = prepare_features(X)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with _explain_overflow("X"):
         values: AnyArray = check_array(
             X,
             dtype=dtype,
@@ -71,14 +69,23 @@ def to_feature_array(X: Any, *, finite: bool | str = True, min_samples: int = 1)
 
 def to_number_vector(name: str, values: Any) -> FloatArray:
     """Return one number per sample, such as weights; they may be missing (nan) or infinite."""
-    vector: FloatArray = check_array(
-        _prepare_array(to_memory(values, name), name),
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        input_name=name,
-    )
+    values = _prepare_array(to_memory(values, name), name)
+    with _explain_overflow(name):
+        vector: FloatArray = check_array(
+            values, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name=name
+        )
     return vector
+
+
+@contextmanager
+def _explain_overflow(name: str) -> Iterator[None]:
+    """Turn the overflow of an integer of hundreds of digits into a ValueError."""
+    try:
+        # scikit-learn checks for finite values by their sum, which may overflow
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except OverflowError as error:
+        raise ValueError(f"Input {name}: {error}.") from None
 
 
 def prepare_features(X: Any) -> tuple[Any, Any]:
@@ -94,6 +101,10 @@ def prepare_features(X: Any) -> tuple[Any, Any]:
     dtypes = list(X.schema.types if is_arrow else X.dtypes)
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"X has more than one column named {repeated[0]!r}.")
+    if any(str(dtype).startswith("Sparse") for dtype in dtypes):
+        raise TypeError(
+            "Sparse data was passed for X, but dense data is required. Use X.sparse.to_dense()."
+        )
     faults, has_na = {}, False
     for j, dtype in enumerate(dtypes):
         fault = "" if NUMERIC.match(str(dtype)) else str(dtype)
@@ -158,7 +169,7 @@ def _prepare_array(X: Any, name: str = "") -> Any:
     kinds = [set(map(type, column)) for column in (X.T if X.ndim == 2 else [X.ravel()])]
     faults = {str(j): fault for j, types in enumerate(kinds) if (fault := _find_fault(types))}
     if faults and name:
-        raise ValueError(f"{name} is not numeric ({faults['0']}).")
+        raise ValueError(f"{name} is not numeric ({next(iter(faults.values()))}).")
     if faults:
         _raise_not_numeric(faults)
     if any(map(_has_na, kinds)):
